@@ -6,8 +6,6 @@ from arrangements import cases, oracle, soare, sphere
 
 from bandits_lib.design import cache_off, frank_wolfe, frank_wolfe_design, pairs, weighted_design, xy_design
 from bandits_lib.design.directions import Differences
-from bandits_lib.numerics.linear_algebra import product, squares, transposed
-from bandits_lib.numerics.ties import argmax
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -82,34 +80,6 @@ def test_far_pairs_that_are_remembered_change_no_bit(monkeypatch, points, kept):
         (expected, value), (worst, found) = plain.worst(root), remembered.worst(root)
         np.testing.assert_array_equal(worst, expected)
         assert found == value
-
-
-class Compared(frank_wolfe.Remembered):
-    """Compare every answer with all pairs, and count the shorter lists, which must hold all pairs above their floor."""
-
-    made = 0
-
-    def worst(self, root):
-        before, (worst, value) = self.longest, super().worst(root)
-        points = product(self.items, transposed(root))
-        i, j = np.triu_indices(len(points), 1)
-        norms = squares(points[i] - points[j])
-        pair = argmax(norms)
-        np.testing.assert_array_equal(worst, self.items[i[pair]] - self.items[j[pair]])
-        assert value == norms[pair]
-        if self.longest is not before:
-            self.made += 1
-            above = norms > self.longest.floor
-            np.testing.assert_array_equal([self.longest.first, self.longest.second], [i[above], j[above]])
-        return worst, value
-
-
-@pytest.mark.parametrize("points", [sphere(250, 5), np.tile(sphere(100, 3), (2, 1)), np.sign(sphere(200, 6))])
-def test_the_shorter_list_answers_most_steps_and_is_made_anew_in_time(points):
-    """Every answer is that of a scan of all pairs, in general position, with copies, and with pairs that all tie."""
-    compared = Compared(points)
-    _, visited, _ = frank_wolfe.frank_wolfe(points, compared, np.full(len(points), 1 / len(points)), 0.0, 300)
-    assert len(visited) == 300 and 20 <= compared.made <= 150
 
 
 def test_options_share_the_steps():

@@ -76,13 +76,6 @@ def test_a_set_that_misses_arms_grows_until_none_is_beyond(small):
     assert 40 < len(found.chosen) < 1000 and (found.chosen % 2).any()
 
 
-def test_norms_are_infinite_where_the_weights_leave_a_dimension_out(small):
-    arms = sphere(300, 3)
-    space = g_optimal.span(arms[:2])
-    assert np.isfinite(g_optimal.norms_of_all(arms, space, np.array([0.5, 0.5]))).all()
-    assert np.isinf(g_optimal.norms_of_all(arms, space, np.array([1.0, 0.0]))).all()
-
-
 def test_a_number_that_is_none_is_named_wherever_it_is():
     arms = np.ones((2 * BLOCK, 2))
     arms[BLOCK + 3, 1] = np.nan

@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, instances
 from bandits_lib.design.elfving import signed_program
-from bandits_lib.design.pair_allocations import Allocations, allocate, find
+from bandits_lib.design.pair_allocations import allocate
 from bandits_lib.fixed_budget import lingape_budget
 from bandits_lib.fixed_confidence import lingape
 from bandits_lib.numerics.ties import argmax
@@ -97,19 +97,3 @@ def test_the_ratio_rule_pulls_what_the_allocation_lacks(name):
         assert arm == argmax(lack)
         seen.add((i, j, arm))
     assert len(seen) > 2
-
-
-def test_a_pair_is_found_in_a_table_exactly_if_it_was_entered():
-    table = Allocations(lambda i, j: np.eye(40)[[i, j]].sum(axis=0) / 2, 40, 2)
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        i, j = rng.choice(40, 2, replace=False)
-        table.enter(i, j)
-    known, *columns = table.table
-    keys, rows, support, _ = (column[: known[0]] for column in columns)
-    assert 200 < len(keys) == len(set(rows)) and len(keys) < len(table.table.keys)
-    for i in range(40):
-        for j in range(i + 1, 40):
-            row = find(table.table, i * 40 + j)
-            assert (row >= 0) == (i * 40 + j in keys)
-            assert row < 0 or (support[row, :2].tolist() == [i, j] and table.enter(j, i) == row)

@@ -8,17 +8,6 @@ import pytest
 
 from bandits_lib import instances
 from bandits_lib.design import pairs, xy_design, xy_optimal
-from bandits_lib.design.interior_point import (
-    MANY,
-    Point,
-    add_kronecker,
-    geometry,
-    growth,
-    newton_factor,
-    newton_step,
-    pressures,
-)
-from bandits_lib.numerics import linear_algebra
 from bandits_lib.numerics.span import span
 
 solvers = sys.modules["bandits_lib.design.solvers"]
@@ -92,63 +81,8 @@ def test_a_stall_on_a_working_set_is_noticed(seed, monkeypatch):
     assert len(calls) < 30 and design.value <= 1.001 * design.lower_bound
 
 
-def newton_by_hand(arms, directions, point, target_z, target_s):
-    """The step (dmu, ds, dv) from all equations at once: 1 - Wv - z = 0, g - s = 1, z mu = target_z, s v = target_s."""
-    mu, z, s, v = point
-    p, q = len(mu), len(s)
-    A = np.linalg.inv((arms.T * mu) @ arms)
-    norms = np.einsum("qi,ij,qj->q", directions, A, directions)
-    c, g = (directions @ A) / norms[:, None], 1 / norms
-    W = (arms @ c.T) ** 2
-    curved = 2 * (arms @ A @ arms.T) * (arms @ (c.T * v) @ c @ arms.T) - (W * (2 * v / g)) @ W.T
-    matrix = np.zeros((2 * (p + q), 2 * (p + q)))
-    on = {"m": slice(p), "z": slice(p, 2 * p), "s": slice(2 * p, 2 * p + q), "v": slice(2 * p + q, None)}
-    rows = on["m"], on["s"], on["z"], on["v"]
-    for row, column, block in [
-        (0, "m", curved), (0, "v", -W), (0, "z", -np.eye(p)), (1, "m", W.T), (1, "s", -np.eye(q)),
-        (2, "m", np.diag(z)), (2, "z", np.diag(mu)), (3, "s", np.diag(v)), (3, "v", np.diag(s)),
-    ]:  # fmt: skip
-        matrix[rows[row], on[column]] = block
-    rhs = np.concatenate([W @ v + z - 1, target_z - z * mu, 1 + s - g, target_s - s * v])
-    step = np.linalg.solve(matrix, rhs)
-    return step[on["m"]], step[on["s"]], step[on["v"]]
-
-
-@pytest.mark.parametrize(("p", "r", "q"), [(30, 3, 8), (40, 4, 12), (60, 2, 5), (90, 6, 30), (10, 4, 12), (5, 3, 1)])
-def test_the_newton_step_solves_all_equations(p, r, q):
-    """Of many arms in one form, of few in the other."""
-    rng = np.random.default_rng(p)
-    arms, directions = rng.standard_normal((p, r)), rng.standard_normal((q, r))
-    point = Point(*(rng.uniform(0.1, 1, size) for size in (p, p, q, q)))
-    here = geometry(arms, directions, point.mu)
-    assert bool(here.F.size) == (p > MANY * r * (r + 1) / 2)
-    targets = rng.uniform(0.01, 0.1, p), rng.uniform(0.01, 0.1, q)
-    dmu, dz, ds, dv = newton_step(newton_factor(point, here), point, here, *targets)
-    np.testing.assert_allclose(point.z * dmu + point.mu * dz, targets[0] - point.z * point.mu, rtol=1e-9)
-    for mine, theirs in zip((dmu, ds, dv), newton_by_hand(arms, directions, point, *targets), strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
-    assert pressures(here, point.v) @ point.mu == pytest.approx(growth(here, point.mu) @ point.v, rel=1e-12)
-
-
 def test_many_arms_side_by_side_are_centred():
     """Fiez et al., Figure 1b, with the text's angles: all arms are nearly tight, and the last step is exact."""
     arms = instances.many_arms(3_000, np.random.default_rng(0), "variance.09").arms
     expected, order = chosen(arms, arms), np.random.default_rng(1).permutation(len(arms))
     assert np.abs(chosen(arms[order], arms[order]) - expected[order]).max() < 1e-6 * expected.max()
-
-
-def test_the_kronecker_form_is_twice_the_trace():
-    rng, form = np.random.default_rng(0), np.zeros((10, 10))
-    M, E = (matrix + matrix.T for matrix in rng.standard_normal((2, 4, 4)))
-    i, j = np.tril_indices(4)
-    svec = E[i, j] * np.where(i == j, 1, np.sqrt(2))
-    add_kronecker(form, M)
-    assert svec @ form @ svec == pytest.approx(2 * np.trace(E @ M @ E))
-
-
-def test_semidefinite_factor_of_a_singular_matrix():
-    rows = np.random.default_rng(0).standard_normal((3, 9))
-    gram = rows.T @ rows
-    root = linear_algebra.upper_factor(gram, 1e-13)[0]
-    np.testing.assert_allclose(root.T @ root, gram, atol=1e-12)
-    assert np.count_nonzero(np.diag(root)) == 3 and not np.tril(root, -1).any()

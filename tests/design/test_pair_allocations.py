@@ -38,13 +38,6 @@ def test_allocations_solve_the_signed_program(arms):
     assert len(keys) == K * (K - 1) // 2 and (np.diff(keys) > 0).all()
 
 
-def test_most_pairs_have_no_solution_of_positive_amounts():
-    """Why the published program, w >= 0, is not the one that is analysed."""
-    arms = instances.sphere(16, np.random.default_rng(0), d=10).arms
-    signed = [linprog(np.ones(16), A_eq=arms.T, b_eq=arms[i] - arms[j]).status for i in range(16) for j in range(i)]
-    assert np.mean(np.array(signed) == 2) > 0.5, "status 2: infeasible"
-
-
 def test_nearly_parallel_arms_fall_back_on_a_general_solver(monkeypatch):
     program = signed_program(np.random.default_rng(0).standard_normal((9, 3)))
     exact = allocate(program, 2, 5)

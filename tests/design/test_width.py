@@ -9,14 +9,12 @@ from bandits_lib.design import design_value, xy_design
 from bandits_lib.design.gaussian_width import (
     batch,
     points_in,
-    powers,
     solve_width,
     width_and_pressures,
     width_design,
     without_slight_atoms,
 )
 from bandits_lib.numerics.span import span
-from bandits_lib.plain.gaussian_width import gaussian_width
 
 ADAPTIVE = instances.benchmark(7, angle=0.1, scale=1.0, sigma=np.sqrt(10))
 SPHERE = instances.sphere(20, np.random.default_rng(2), d=4, mix=0.01)
@@ -57,28 +55,6 @@ def slow_least(arms, points, normals, starts=3):
 
 
 # ---- the width
-
-
-@each_problem
-def test_the_width_is_the_plain_one_and_ignores_shifts(problem):
-    arms, points, normals = prepared(problem, draws=64)
-    for seed in range(3):
-        weights = np.random.default_rng(seed).dirichlet(np.ones(len(arms)))
-        width, _ = width_and_pressures(arms, points, normals, weights)
-        assert width == pytest.approx(gaussian_width(arms, points, normals, weights)[0], rel=1e-10)
-        assert width == pytest.approx(gaussian_width(arms, points + 3.0, normals, weights)[0], rel=1e-10)
-
-
-@each_problem
-def test_pressures_are_the_gradient(problem):
-    arms, points, normals = prepared(problem)
-    weights = np.random.default_rng(1).dirichlet(5 * np.ones(len(arms)))
-    width, pressures = width_and_pressures(arms, points, normals, weights)
-    for k in range(len(arms)):
-        step = 1e-6 * np.eye(len(arms))[k]
-        up, down = (width_and_pressures(arms, points, normals, weights + s)[0] for s in (step, -step))
-        assert pressures[k] == pytest.approx(-2 * (up - down) / 2e-6 / width, rel=1e-4, abs=1e-6)
-    assert weights @ pressures == pytest.approx(1.0, rel=1e-10)  # homogeneous of degree -1/2
 
 
 def test_the_width_is_convex_and_its_bound_holds():
@@ -130,13 +106,6 @@ def test_two_items_have_the_design_of_their_difference():
     assert abs(found - exact) < 4 * error + 0.01 * exact
 
 
-def test_nested_sets_have_nested_widths():
-    arms, points, normals = prepared(SPHERE)
-    weights = np.full(len(arms), 1 / len(arms))
-    widths = [width_and_pressures(arms, points[:m], normals, weights)[0] for m in range(2, len(points) + 1)]
-    assert (np.diff(widths) >= 0).all() and widths[-1] > widths[0]
-
-
 def test_a_target_is_answered_as_by_the_full_solution():
     arms, points, normals = prepared(SPHERE)
     value = solve_width(arms, points, normals, tol=1e-4, most=400).value
@@ -166,9 +135,3 @@ def test_a_width_design_refuses_bad_input():
         width_design(np.array([[1.0, 0.0]]), np.eye(2), rng=rng)
     with pytest.raises(ValueError, match="items must hold two distinct rows"):
         width_design(np.eye(2), np.ones((3, 2)), rng=rng)
-
-
-@pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5, 1.0, 2.75])
-def test_powers_are_powers_to_the_steps_of_the_exponent(exponent):
-    values = np.array([1e-3, 0.4, 1.0, 7.0])
-    np.testing.assert_allclose(powers(values, exponent), values ** (round(exponent * 4096) / 4096), rtol=1e-13)

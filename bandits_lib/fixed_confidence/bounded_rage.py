@@ -45,11 +45,6 @@ class Guess(NamedTuple):
     sd: np.ndarray  # (K,), square roots of E(X - q)^2
 
 
-def first_guess(K):
-    """Return the `Guess` of the first phase: means 1/2 and the largest possible variance."""
-    return Guess(np.full(K, 0.5), np.full(K, 0.5))
-
-
 def guess(arms, sample, theta_hat):
     """Return the `Guess` from all pulls so far: means by the linear model, variances scaled to the residuals."""
     counts, sums, squares = sample
@@ -146,18 +141,21 @@ def bounded_rage(
     1
     """
     arms, items, delta, _ = check_problem(arms, items, delta, sigma=1.0)
-    growth = _check_growth(growth)
+    if not isinstance(growth, int | float | np.number) or not 1 < growth <= 1000:
+        raise ValueError(
+            f"growth must be above 1 and at most 1000 (the factor by which pulls of a phase grow); got {growth!r}"
+        )
     demand = 2 * (1 - log(delta))  # a lead is detected when lead^2 / V is about this large
 
     active, history, rank = np.arange(len(items)), list[Round](), basis(arms).shape[1]
     wealth = np.tile(np.log(WEIGHTS), (len(items), 1))  # logarithms, (M, J)
-    assumed, values, unit = first_guess(len(arms)), np.zeros(len(items)), 0.0
-    samples: list[Sample] = []
+    assumed = Guess(np.full(len(arms), 0.5), np.full(len(arms), 0.5))  # the largest possible variance
+    values, samples, unit = np.zeros(len(items)), list[Sample](), 0.0
     while len(active) > 1:
         t = len(history) + 1
         lam = design(arms, pairs(items[active]), sigma=assumed.sd)
         unit = unit or sqrt(lam.value / rank)
-        scale = unit * growth ** (-t / 2)
+        scale = unit * float(growth) ** (-t / 2)
         n = feasible(demand * lam.value / scale**2, t, active, scale=f"{scale:.2g}")
         n = max(ceil(n), 2 * np.count_nonzero(lam.weights))
         counts = round_design(lam.weights / lam.weights.sum(), n)
@@ -184,12 +182,3 @@ def rivals(items, values):
     rival = np.tile(items[leader], (len(items), 1))
     rival[leader] = items[followers[argmax(values[followers])]]
     return rival
-
-
-def _check_growth(growth):
-    """Return `growth` as a float above 1 and at most 1000."""
-    if not isinstance(growth, int | float | np.number) or not 1 < growth <= 1000:
-        raise ValueError(
-            f"growth must be above 1 and at most 1000 (the factor by which pulls of a phase grow); got {growth!r}"
-        )
-    return float(growth)

@@ -58,32 +58,26 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
 def checked(arms, items, delta, objective, threshold, log_items, floor):
     """Return arms (K, d), items (M, d) that fit the objective, and a dict of delta, threshold, log_items and floor."""
     arms, floor = check_arms(arms), check_floor(floor)
-    items, threshold = _checked_items(items, arms, objective, threshold)
-    check_option("log_items", log_items, ("paper", "code"))
-    settings = {"delta": check_delta(delta), "threshold": threshold, "log_items": log_items, "floor": floor}
-    return arms, items, settings
-
-
-def _checked_items(items, arms, objective, threshold):
-    """Return the items, and the threshold as a float, or None for "best"."""
     check_option("objective", objective, ("best", "level"))
+    items = check_items(items, arms, distinct=objective == "best")
     if objective == "best":
         if threshold is not None:
             raise ValueError(
                 f"threshold has no effect for objective='best'; got {threshold}: omit it, or pass objective='level'"
             )
-        return check_items(items, arms), None
-    items = check_items(items, arms, distinct=False)
-    check_span(items, arms, "items")
-    if not isinstance(threshold, int | float | np.number) or not isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number (a reward) for objective='level'; got {threshold!r}")
-    zero = np.flatnonzero(~items.any(axis=1))
-    if threshold == 0 and len(zero):
-        raise ValueError(
-            f"threshold must not be 0, which is the value of item {zero[0]}, the zero vector: drop that item, or move "
-            "the threshold"
-        )
-    return items, float(threshold)
+    else:
+        check_span(items, arms, "items")
+        if not isinstance(threshold, int | float | np.number) or not isfinite(threshold):
+            raise ValueError(f"threshold must be a finite number (a reward) for objective='level'; got {threshold!r}")
+        threshold, zero = float(threshold), np.flatnonzero(~items.any(axis=1))
+        if threshold == 0 and len(zero):
+            raise ValueError(
+                f"threshold must not be 0, which is the value of item {zero[0]}, the zero vector: drop that item, or "
+                "move the threshold"
+            )
+    check_option("log_items", log_items, ("paper", "code"))
+    settings = {"delta": check_delta(delta), "threshold": threshold, "log_items": log_items, "floor": floor}
+    return arms, items, settings
 
 
 @rule(

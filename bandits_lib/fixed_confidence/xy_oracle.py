@@ -89,7 +89,7 @@ def xy_oracle(
         radius = sigma_max * sqrt(2 * log(2 * t**2 * len(items) / delta))
         passed, width = separated(differences, fit, radius)  # the stopping condition of appendix F, for z' = z*
         if stop == "truth":
-            passed = width < inf and leads(differences, fit)
+            passed = width < inf and bool((differences @ fit.theta_hat > 0).all())
         return (best if passed else None), width
 
     lam = design(arms / relative_sigma[:, None], oracle_directions(items, theta_star))  # eq. (1)
@@ -104,8 +104,3 @@ def rounds(design, sigma, M, delta):
     for t in count(1):
         n = 2 * t * sigma**2 * design.value * log(4 * t**2 * M / delta)
         yield t, np.ceil(n * design.weights).astype(np.int64)
-
-
-def leads(differences, fit):
-    """Return whether `best` has a larger estimate than every other item."""
-    return bool((differences @ fit.theta_hat > 0).all())

@@ -8,8 +8,6 @@ from scipy import stats
 
 from bandits_lab.diagnosis import Diagnosis, detectable, diagnose, fit, replicates
 from bandits_lib import LinearBandit, Sample
-from bandits_lib.fixed_confidence import lazy_track_and_stop, rage
-from bandits_lib.protocol import Loop, total
 
 RNG = np.random.default_rng
 LINE = np.column_stack([np.ones(5), [0.0, 1.0, 2.0, 3.0, 7.0]])
@@ -232,44 +230,3 @@ def test_the_picture_has_a_row_for_every_arm_that_was_pulled():
 
 
 # --- adaptive data
-
-
-def played(rule, problem, rng):
-    """All rewards of a run, whatever rule chose the pulls."""
-    samples, reply = [], None
-    while True:
-        try:
-            request = rule.send(reply)
-        except StopIteration:
-            return total(samples)
-        if not isinstance(request, Loop):
-            samples.append(reply := problem.pull(request, rng))
-            continue
-        counts, sums, squares = (np.zeros(len(problem.arms)) for _ in range(3))
-        while (arm := request.choose(request.state)) >= 0:
-            reward = problem.means[arm] + problem.sigma[arm] * rng.standard_normal()
-            counts[arm], sums[arm], squares[arm] = counts[arm] + 1, sums[arm] + reward, squares[arm] + reward**2
-            request.update(request.state, arm, reward)
-        samples.append(Sample(counts.astype(np.int64), sums, squares))
-        reply = None
-
-
-PAGES = np.array([[1.0, a, b, c, d] for a, b in ((0, 0), (1, 0), (0, 1)) for c in (0, 1) for d in (0, 1)])
-SHOP = LinearBandit(PAGES, theta=[0.0, 2.0, -0.8, -1.0, 1.2])
-ADAPTIVE = {  # rule, experiments
-    "rage": (lambda: rage(PAGES, delta=0.05), 1_500),
-    "lazy_track_and_stop": (lambda: lazy_track_and_stop(PAGES, delta=0.05), 600),
-}
-
-
-def refusals(make, runs, problem):
-    """Experiments of a rule in which the test at level .05 refuses linearity."""
-    return sum(diagnose(PAGES, played(make(), problem, RNG([run, 1]))).p_value < 0.05 for run in range(runs))
-
-
-@pytest.mark.parametrize(("make", "runs"), ADAPTIVE.values(), ids=ADAPTIVE)
-def test_the_level_is_nearly_kept_where_earlier_rewards_chose_the_later_pulls(make, runs):
-    """The note in the docstring of diagnose, on fewer experiments; and a misfit is found by the same rules."""
-    assert stats.binomtest(refusals(make, runs, SHOP), runs, 0.05).pvalue > 1e-3
-    bent = LinearBandit(PAGES, means=SHOP.means + 0.8 * (np.arange(12) % 5 == 0))
-    assert refusals(make, 40, bent) > 20

@@ -1,16 +1,14 @@
 """A person in the place of the simulator: partial answers, a log that can be read, refusals that lose nothing."""
 
-import re
 import warnings
 
 import numpy as np
 import pytest
 
 from bandits_lab import Lab
-from bandits_lib import LinearBandit, Result, Sample, rule
+from bandits_lib import Result, Sample, rule
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.protocol import unroll
-from bandits_lib.simulate.play import play
 
 ARMS = np.eye(3)
 
@@ -109,44 +107,9 @@ def test_told_after_the_end_is_refused():
         lab.tell(of([1, 0, 0], [1.0, 0, 0]))
 
 
-def test_a_saved_log_continues_to_the_same_end(tmp_path):
-    problem, rng = LinearBandit(ARMS, theta=[1.0, 2.0, 3.0]), np.random.default_rng(0)
-    lab = Lab(two_rounds(ARMS))
-    lab.tell(problem.pull(np.array([2, 0, 0]), rng))
-    lab.save(tmp_path / "log.csv")
-    reopened = Lab(two_rounds(ARMS), tmp_path / "log.csv")
-    assert reopened.ask().tolist() == [0, 0, 1]
-    for each in (lab, reopened):
-        stream = np.random.default_rng(1)
-        while each.ask() is not None:
-            each.tell(problem.pull(each.ask(), stream))
-    np.testing.assert_array_equal(np.array(lab.result.history), np.array(reopened.result.history))
-    reopened.save(tmp_path / "again.csv")
-    lab.save(tmp_path / "log.csv")
-    one, other = (re.sub("# (entry|end) .*", "", (tmp_path / name).read_text()) for name in ("log.csv", "again.csv"))
-    assert one == other
-
-
 def test_a_log_given_as_samples():
     lab = Lab(two_rounds(ARMS), [of([2, 0, 1], [2.0, 0, 5.0])])
     assert lab.ask().tolist() == [0, 2, 0]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda: two_rounds(2 * ARMS),
-        lambda: two_rounds(ARMS, delta=0.2),
-        lambda: two_rounds(ARMS, rng=np.random.default_rng(1)),
-        lambda: nothing_to_do(ARMS),
-    ],
-)
-def test_a_log_of_another_experiment_is_refused(tmp_path, other):
-    lab = Lab(two_rounds(ARMS))
-    lab.save(tmp_path / "log.csv")
-    Lab(two_rounds(ARMS), tmp_path / "log.csv")
-    with pytest.raises(ValueError, match="line 1: .* another experiment"):
-        Lab(other(), tmp_path / "log.csv")
 
 
 @pytest.mark.parametrize(
@@ -217,15 +180,6 @@ def test_an_undecorated_generator_is_refused_with_what_to_write():
         Lab(undecorated(ARMS))
     with pytest.raises(ValueError, match=words):
         Lab(rule(unroll)(undecorated(ARMS)))
-
-
-def test_lab_equals_play_when_each_request_is_told_in_one_piece():
-    problem = LinearBandit(ARMS, theta=[1.0, 2.0, 3.0])
-    played = play(two_rounds(ARMS), problem, np.random.default_rng(2))
-    lab, rng = Lab(two_rounds(ARMS)), np.random.default_rng(2)
-    while (wanted := lab.ask()) is not None:
-        lab.tell(problem.pull(wanted, rng))
-    np.testing.assert_array_equal(np.array(played.result.history), np.array(lab.result.history))
 
 
 def first_request(unit, **options):

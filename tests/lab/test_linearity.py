@@ -9,7 +9,6 @@ from scipy import stats
 
 from bandits_lab import Lab, diagnosis
 from bandits_lab.diagnosis import LEVEL, LinearityWarning, diagnose
-from bandits_lab.noise import DriftWarning, SigmaWarning
 from bandits_lib import LinearBandit, Result, Sample, rule
 from bandits_lib.fixed_budget import bayes_gap, gse, linucb, ucb_glm
 from bandits_lib.fixed_confidence import bounded_rage, h_rage, lazy_track_and_stop, rage
@@ -275,15 +274,3 @@ def test_it_is_said_once_with_the_last_sample_and_once_by_each_replay(tmp_path):
         with pytest.warns(LinearityWarning) as caught:
             Lab(one_batch(LINE, [4, 4, 0, 0, 0]), log)
         assert [w.category for w in caught] == [LinearityWarning]
-
-
-def test_a_history_in_another_unit_is_not_passed_over():
-    pilot = LinearBandit(np.eye(2), theta=[1.0, 0.0], sigma=1000.0).pull(np.array([30, 30]), RNG(0))
-    lab = Lab(rage(np.eye(2), delta=0.05))
-    with pytest.warns(SigmaWarning, match="mV told as V"):
-        lab.tell_history(pilot, planned=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", DriftWarning)  # the pilot and the reward differ by more than their noise, too
-        lab.tell(Sample.of([0], [1.0], 2))
-        lab.undo("a wrong bottle")

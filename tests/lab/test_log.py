@@ -4,11 +4,8 @@ import csv
 import io
 import os
 import re
-import signal
 import subprocess
 import sys
-import threading
-import time
 import warnings
 from functools import partial
 
@@ -22,7 +19,6 @@ from bandits_lab.experiment import Experiment, differences, identify
 from bandits_lab.lab import ReplayWarning
 from bandits_lib import Result, Sample, rule
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.files import append, locked
 from bandits_lib.fixed_confidence import fws, rage
 
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
@@ -179,31 +175,7 @@ def test_what_a_kill_cut_short_stays_as_a_remark(tmp_path):
         assert Lab(patient(ARMS), path).ask().tolist() == [2, 0, 1]
 
 
-def test_a_kill_while_the_rest_of_another_kill_is_replaced(tmp_path):
-    path, lab = tmp_path / "log.csv", half_way()
-    lab.save(path)
-    before = path.read_bytes()
-    lab.tell(sample([3, 0, 2], seed=5))
-    lab.save(path)
-    added, known = path.read_bytes()[len(before) :], [logs.read(path).entries[:2], logs.read(path).entries]
-    torn = (
-        b"1" * (added.index(b"\n", 1) + 1) + b"\n1,2,0,1,0.2"
-    )  # what is left of it could end the first row of the new
-    for end in range(len(added)):
-        path.write_bytes(before + torn)
-        append(path, added[:end], len(before))
-        assert logs.read(path).entries == known[end == len(added) - 1]
-
-
-def test_a_kill_in_the_first_save_leaves_a_log_or_none(tmp_path, monkeypatch):
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", killed)
-        with pytest.raises(KeyboardInterrupt):
-            half_way().save(tmp_path / "log.csv")
-    assert not (tmp_path / "log.csv").exists()
+def test_what_is_left_of_a_first_save_that_was_cut_short_is_written_anew(tmp_path):
     half_way().save(tmp_path / "log.csv")
     whole = (tmp_path / "log.csv").read_bytes()
     assert [file.name for file in tmp_path.glob("[!.]*")] == ["log.csv"]
@@ -270,42 +242,6 @@ def test_three_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
     assert sum(told.counts.sum() for told in Lab(long(), path).log) == 36
 
 
-def test_a_save_waits_for_another_one(tmp_path):
-    path, lab = tmp_path / "log.csv", half_way()
-    thread = threading.Thread(target=lab.save, args=[path])
-    with locked(path):
-        thread.start()
-        time.sleep(0.1)
-        assert not path.exists()
-    thread.join()
-    assert path.exists()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="nothing to do: signals of another kind")
-def test_a_process_killed_while_it_saves_leaves_what_it_had_saved(tmp_path):
-    path, rng = tmp_path / "log.csv", np.random.default_rng(0)
-    Lab(long()).save(path)
-    acknowledged = 0
-    for _ in range(3):
-        writer = start(path, 1, 10_000)
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-        for _ in range(3):
-            writer.stdout.readline()
-        time.sleep(rng.uniform(0, 0.05))
-        writer.send_signal(signal.SIGKILL)
-        acknowledged += 3 + len(writer.stdout.read().split())
-        writer.wait()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ReplayWarning)
-            lab = Lab(long(), path)
-        assert len(lab.log) >= acknowledged
-        acknowledged = len(lab.log)
-        lab.tell(Sample.of([0], [1.0], 3))
-        lab.save(path)  # the lock of the dead does not stand in the way
-        acknowledged += 1
-
-
 # --- files that are not this log
 
 
@@ -331,27 +267,6 @@ def test_the_second_of_two_writers_is_refused_and_nothing_is_lost(tmp_path):
     assert path.read_bytes() == saved
     other.save(tmp_path / "other.csv")
     assert Lab(patient(ARMS), tmp_path / "other.csv").ask().tolist() == [3, 0, 1]
-
-
-def test_equal_results_of_two_people_are_two_measurements(tmp_path):
-    """Each tells one result of 0 or 1, and after a refusal opens the log again; 200 pairs."""
-    lost, opened = 0, Lab(long())
-    opened.save(tmp_path / "log.csv")
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        path = tmp_path / "pair.csv"
-        path.write_bytes((tmp_path / "log.csv").read_bytes())
-        labs, reward = [Lab(long(), path) for _ in range(2)], float(rng.random() < 0.2)
-        for lab in labs:
-            lab.tell(Sample.of([0], [reward], 3))
-        labs[0].save(path)
-        with pytest.raises(ValueError, match="another Lab has saved there"):
-            labs[1].save(path)
-        again = Lab(long(), path)
-        again.tell(Sample.of([0], [reward], 3))
-        again.save(path)
-        lost += 2 - sum(row.count for entry in logs.read(path).entries for row in entry.told)
-    assert lost == 0
 
 
 def test_one_measurement_saved_twice_is_one(tmp_path):
@@ -399,12 +314,6 @@ def test_a_folder_that_is_missing_and_a_file_that_is_read_only(tmp_path):
     os.chmod(tmp_path / "log.csv", 0o644)
     lab.save(tmp_path / "log.csv")
     assert Lab(patient(ARMS), tmp_path / "log.csv").ask().tolist() == lab.ask().tolist()
-
-
-def test_a_link_to_a_log_stays_a_link(tmp_path):
-    (tmp_path / "link.csv").symlink_to(tmp_path / "log.csv")
-    half_way().save(tmp_path / "link.csv")
-    assert (tmp_path / "link.csv").is_symlink() and len(Lab(patient(ARMS), tmp_path / "log.csv").log) == 1
 
 
 # --- the same experiment, and another

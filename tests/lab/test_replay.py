@@ -85,23 +85,6 @@ def test_a_request_of_another_arm_is_named(tmp_path):
     assert sum(sample.counts.sum() for sample in new.log) + len(new._stock) == total(lab.log).counts.sum()
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("2,0,0,1,0.5,0.25", "the row answers request 2, but this is request 1"),
-        ("1,0,0,999,0,0", "told 999 measurements of arm 0 but only"),
-        ("2,0,5,0,0,0", "the log has a request 2, but here request 1 is open"),
-    ],
-)
-def test_rows_out_of_their_order_are_named_by_their_line(row, words, tmp_path):
-    path = tmp_path / "log.csv"
-    Lab(rage(np.eye(3), delta=0.1)).save(path)
-    with path.open("a") as file:
-        file.write(f"\n# entry {7:016x} 2026-11-23T15:00:00Z\n{row}\n# end 00000000\n")
-    with pytest.raises(ValueError, match=rf"log.csv, line \d+: {words}"):
-        Lab(rage(np.eye(3), delta=0.1), path)
-
-
 def test_a_log_goes_into_a_lab_of_the_same_arms_only(tmp_path):
     path, arms = tmp_path / "log.csv", np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 1.0]])
     lab = Lab(rage(np.eye(3), delta=0.1, sigma=0.5))

@@ -3,7 +3,6 @@
 import copy
 import pickle
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -131,22 +130,6 @@ def test_a_rule_that_draws_is_led_there_again(tmp_path):
     same(lab, reopened(lab, make, tmp_path))
 
 
-@contract.each_in_the_world
-def test_undo_of_every_rule(make, problem):
-    lab, rng = Lab(contract.fresh(make, problem)), np.random.default_rng(0)
-    for _ in range(4):
-        if lab.ask() is None:
-            break
-        wanted, state = lab.ask(), len(lab.log)
-        sample = problem.pull(wanted, rng)
-        lab.tell(problem.pull(wanted, rng))
-        lab.undo()
-        assert lab.ask().tolist() == wanted.tolist() and len(lab.log) == state
-        lab.tell(sample)
-    twin = Lab(contract.fresh(make, problem), lab.log)
-    assert str(twin.ask()) == str(lab.ask())
-
-
 class Stubborn:
     def __deepcopy__(self, memo):
         raise RuntimeError("a socket")
@@ -167,17 +150,6 @@ def test_a_rule_that_cannot_be_made_again_is_undone_in_its_log(tmp_path):
 
 
 # --- measured before
-
-
-@contract.each_rule
-def test_earlier_measurements_are_for_the_first_request_of_every_rule(make, problem):
-    lab, rng = Lab(contract.fresh(make, problem)), np.random.default_rng(0)
-    lab.tell_history(problem.pull(np.eye(len(problem.arms), dtype=int)[0], rng))
-    assert len(lab._stock) + sum(sample.counts.sum() for sample in lab.log) == 1
-    if lab.ask() is not None:
-        lab.tell(problem.pull(lab.ask(), rng))
-    with pytest.raises(ValueError, match="come first|the algorithm is done"):
-        lab.tell_history(problem.pull(np.eye(len(problem.arms), dtype=int)[0], rng))
 
 
 def singles(arms, rewards, K=3):
@@ -240,35 +212,6 @@ def test_a_rule_that_pulls_one_by_one_takes_single_rewards_only():
     assert len(lab._stock) >= 210
 
 
-@rule
-def thirty():
-    yield np.array([30, 0])
-    return Result(0)
-
-
-def told_of(run, as_sum):
-    """Sum of the 30 rewards told, in standard deviations: a pilot that ends when it looks good, then fresh rewards."""
-    rng = np.random.default_rng((9, run))
-    rewards = rng.standard_normal(60)
-    good = np.cumsum(rewards) > 1.5 * np.sqrt(np.arange(1, 61))
-    pilot = rewards[: int(np.argmax(good)) + 1] if good.any() else rewards
-    lab = Lab(thirty())
-    if as_sum:
-        lab.tell_history(Sample.of([0] * len(pilot), pilot, 2), planned=True)  # it was not
-    else:
-        lab.tell_history(singles([0] * len(pilot), pilot, 2))
-    if (wanted := lab.ask()) is not None:
-        lab.tell(Sample.of([0] * wanted[0], rng.standard_normal(wanted[0]), 2))
-    return total(lab.log).sums[0] / np.sqrt(30)
-
-
-def test_single_rewards_in_their_order_mislead_nobody_however_their_number_came_about():
-    """Sums of as many are biased, since whether they fit depends on them: the negative control."""
-    in_order, sums = ([told_of(run, as_sum) for run in range(runs)] for as_sum, runs in ((False, 250), (True, 600)))
-    assert abs(np.mean(in_order)) < 3 / np.sqrt(250) and 0.9 < np.std(in_order) < 1.1
-    assert np.mean(sums) > 3.5 / np.sqrt(600)
-
-
 def test_a_log_that_takes_out_of_the_stock_what_is_not_there_is_refused(tmp_path):
     lab = Lab(patient(np.eye(3)))
     lab.tell_history(singles([0], [1.0]))
@@ -280,19 +223,6 @@ def test_a_log_that_takes_out_of_the_stock_what_is_not_there_is_refused(tmp_path
 
 
 # --- the file
-
-
-def test_older_versions_refuse_every_new_row():
-    """Their parser: one of asked and count positive, none negative, request 1 and above."""
-    lab = Lab(rage(ARMS, delta=0.1))
-    lab.tell_history(Sample.of([0], [1.0], 7))
-    lab.tell(WORLD.pull(lab.ask() // 2, np.random.default_rng(0)))
-    lab.undo()
-    for text in lab._texts[1:]:
-        rows = [line.split(",") for line in text.splitlines() if line and not line.startswith("#")]
-        numbers = [tuple(map(int, row[:4])) for row in rows]
-        plain = all(min(row) >= 0 and (row[2] == 0) != (row[3] == 0) and row[0] for row in numbers)
-        assert plain == (re.search("# (undone|measured|answered)", text) is None)
 
 
 @pytest.mark.parametrize(
@@ -321,26 +251,6 @@ def test_steps_that_cannot_be_are_refused_by_line(tmp_path, put, words):
         file.write(f"\n# entry {7:016x} 2026-11-23T15:00:00Z\n{put}# end 00000000\n")
     with pytest.raises(ValueError, match=rf"log.csv, line \d+: .*{words}"):
         Lab(patient(np.eye(3)), tmp_path / "log.csv")
-
-
-def test_a_kill_at_any_byte_of_any_step_leaves_a_state_that_was(tmp_path):
-    path, lab = tmp_path / "log.csv", Lab(patient(np.eye(3)))
-    states = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lab.tell_history(singles([0, 1], [1.0, 2.0]))
-        for step in (lambda: lab.tell(of([2, 0, 1])), lab.undo, lambda: lab.tell(of([4, 0, 3])), lab.undo):
-            step()
-            lab.save(path)
-            states.append(path.read_bytes())
-        for before, after in zip(states, states[1:], strict=False):
-            assert after.startswith(before)
-            for end in range(len(before), len(after), 3):
-                path.write_bytes(after[:end])
-                again = Lab(patient(np.eye(3)), path)
-                found, known = logs.read(path).entries, logs.parse(after).entries
-                assert len(logs.parse(before).entries) <= len(found) < len(known) and found == known[: len(found)]
-                again.save(path)
 
 
 BEGUN = {
@@ -423,24 +333,6 @@ def test_the_right_call_is_named():
         lab.tell(pd.DataFrame({"arm": [0], "reward": [1.0]}))
     with pytest.raises(ValueError, match=r"lab.tell\(bandits_lab.read_measurements\(path, names, lab.ask\(\)\)\)"):
         lab.tell("day.csv")
-
-
-def test_the_same_file_told_twice_is_noticed_also_after_a_restart(tmp_path):
-    lab, day = Lab(patient(np.eye(3))), of([2, 0, 1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        lab.tell(day)
-    lab = reopened(lab, lambda: patient(np.eye(3)), tmp_path)
-    with pytest.warns(UserWarning, match="2 of these 2 rows were told before .in answer to request 1.*undo takes"):
-        lab.tell(day)
-    lab.undo()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        lab.tell(of([2, 0, 1], seed=1))
-        lab.tell(Sample(np.array([1, 0, 1]), np.array([1.0, 0, 1.0]), np.array([1.0, 0, 1.0])))
-        whole = Lab(patient(np.eye(3)))
-        for _ in range(2):  # rewards of 0 and 1 are the same sums again and again
-            whole.tell(Sample(np.array([2, 0, 1]), np.array([1.0, 0, 1.0]), np.array([1.0, 0, 1.0])))
 
 
 def test_undo_says_what_it_took_back():

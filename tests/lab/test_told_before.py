@@ -12,7 +12,6 @@ from bandits_lab import Lab, read_measurements
 from bandits_lab.measurements import Raw, Told, by_number, far_off, likelihood, raw_rows, read_each, step, told_before
 from bandits_lib import Result, Sample, rule
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.protocol import total
 
 SD = 0.5
 NAMES = ["plain", "bold", "café"]
@@ -264,19 +263,6 @@ def test_a_reward_beyond_what_a_float_can_square_is_refused_in_a_sentence(tmp_pa
     with pytest.raises(ValueError, match="line 2 of .*too large"):
         read_measurements(path, NAMES)
     assert rage(np.eye(3), delta=0.1).fresh
-
-
-def test_a_short_file_of_sums_of_clicks_is_known_again_in_its_order():
-    rng, lab = np.random.default_rng(2), Lab(rage(np.eye(6), delta=1e-6, sigma=5.0))
-    clicks = rng.binomial(35, 0.4, 6).astype(float)
-    rows = [Sample(35 * np.eye(6, dtype=int)[k], clicks[k] * np.eye(6)[k], clicks[k] * np.eye(6)[k]) for k in range(6)]
-    lab.tell(total(rows))
-    other = rng.binomial(35, 0.4, 6).astype(float)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        lab.tell(Sample(np.full(6, 35), other, other))
-    with pytest.warns(UserWarning, match="6 of these 6 rows were told before"):
-        lab.tell(total(rows))
 
 
 def test_a_reward_far_from_all_others_is_asked_about():

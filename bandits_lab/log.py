@@ -86,7 +86,9 @@ class Entry(NamedTuple):
     asked: tuple[Row, ...] = ()  # rows of the next request; empty while the last request is open
     done: int | None = None  # number of the request after which the algorithm ended
     stock: tuple[Row, ...] = ()  # earlier measurements; those that answer a request have opposite signs
-    changed: tuple[Row, ...] = ()  # the undone rows with opposite signs, or changes of the open request (CHANGED)
+    changed: tuple[
+        Row, ...
+    ] = ()  # the undone rows with opposite signs, or what only logs of release 0.3 have (CHANGED)
     undone: int = 0  # number of entries that are undone
     reason: str = ""  # why entries were undone
     marks: tuple[str, ...] = ()  # arm and hash of every row told, in the order of the file

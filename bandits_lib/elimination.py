@@ -62,7 +62,7 @@ def behind(items, theta_hat):
 
 
 def eliminated_by(items, fit, radius, comparison=None):
-    """Return which items stay (RAGE, line 10), (m,) of bool, and the largest width of a comparison with the leader."""
+    """Return which items stay (fiez2019, Algorithm 1, line 10), (m,) of bool, and the largest width to the leader."""
     gaps, differences = behind(items, fit.theta_hat)
     whitened = fit.whitened(differences)  # distances are norms of differences
     widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
@@ -90,7 +90,7 @@ def _near(gaps, rows, coordinate, radius):
 
 
 def good_enough(items, fit, radius, accept):
-    """Return the row of the leader if, within widths, no item is more than `accept` ahead; else None (section 6)."""
+    """Return the leader's row if no item can be more than `accept` ahead, else None (fiez2019, section 6)."""
     gaps, differences = behind(items, fit.theta_hat)
     loss = (radius * np.sqrt(fit.variances(differences)) - gaps).max()
     return int(argmax(along(items, fit.theta_hat))) if loss <= accept else None

@@ -30,7 +30,8 @@ def od_linbai(
 ) -> Algorithm:
     """Find the best arm within a budget, by halving: d / 2^r arms are left after phase r (Yang and Tan 2021).
 
-    It yields pulls, returns a `Result` and raises errors as `gse` does.
+    It yields pulls, returns a `Result` and raises errors as `gse` does. A budget that leaves no pull to a phase is an
+    error, whose message gives the smallest one.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Lazy Track-and-Stop (Jedra and Proutiere 2020, Algorithm 1): track the allocation that is optimal for the estimate.
 
 Departures and readings:
+- w is certified and A_0 are arms far apart; section 5 uses Frank-Wolfe and draws A_0 (`design`, `initial`).
 - The first d pulls are those of A_0; w is uniform on A_0 until the first time of T that is at least d.
 - If two items tie for the best, w stays. The update at t gives w(t), as in Algorithm 1; section 3.3 has w(t + 1).
 - The head of `glr`, which has the stopping rule and A_0, lists its own departures.
@@ -76,7 +77,7 @@ def lazy_track_and_stop(
     ------
     (K,) int array or Loop
         Pulls to make next, which are answered by a `Sample`; or a `Loop`, which chooses single pulls itself. The rule
-        returns a `Result`: the best item (int). A single item needs no pull.
+        returns a `Result`: the best item (int). A single item needs no pull. Errors are raised as by `rage`.
 
     Examples
     --------
@@ -96,8 +97,8 @@ def lazy_track_and_stop(
             "np.random.default_rng(seed)"
         )
 
-    def begin(evidence):  # t = d: each arm of A_0 was pulled once
-        state = first_state(evidence, averaging)
+    def first_state(evidence):  # t = d: each arm of A_0 was pulled once
+        state = uniform_on_A_0(evidence, averaging)
         if fixed is not None:
             return track(state, fixed)
         state.status.next_update = next_time(int(evidence.status.pulls))
@@ -112,7 +113,9 @@ def lazy_track_and_stop(
 
     stopping = delta, sigma, u, delta_schedule, threshold
     first = partial(opening, initial=initial, rng=rng)
-    return (yield from stop_by_glr(arms, items, stopping, choose, update_evidence, begin, at_update, first_arms=first))
+    return (
+        yield from stop_by_glr(arms, items, stopping, choose, update_evidence, first_state, at_update, first_arms=first)
+    )
 
 
 @kernel
@@ -195,7 +198,7 @@ class State(NamedTuple):
     lag: np.ndarray  # (s,), scratch
 
 
-def first_state(evidence, averaging):
+def uniform_on_A_0(evidence, averaging):
     """Return the state after the opening: w is uniform on A_0 from the start."""
     first, pulls = evidence.first, int(evidence.status.pulls)
     w, W = np.zeros(len(evidence.counts)), np.zeros(len(evidence.counts))

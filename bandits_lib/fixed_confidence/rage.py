@@ -1,9 +1,10 @@
 """RAGE: randomised adaptive gap elimination (Fiez, Jain, Jamieson, Ratliff 2019, Algorithm 1).
 
-Departures; proofs are in the notebooks fiez2019_3_rage, fiez2019_3_theorems and companion_sigma_costs:
-- Norms are squared in rho, as in the proof, and in A_t^-1 (appendix A prints A_t). The noise has standard deviation
-  sigma.
-- The errors add up to at most 0.41 delta by a union bound; the product in appendix A does not prove this.
+Comments number the lines of Algorithm 1, where "Initialize" is line 1. Departures; the proofs are in the notebooks
+fiez2019_3_rage, fiez2019_3_theorems and companion_sigma_costs:
+- The norms in rho are squared, as in the proof. Widths use norms in A_t^-1, as line 10 prints (appendix A: A_t).
+- The noise has standard deviation sigma. The errors add up to at most pi^2 delta / 24 (below 0.42 delta) by a union
+  bound; the product in appendix A does not prove this.
 - The design is certified to 0.1 %, because plain Frank-Wolfe stalls above the optimum.
 - Above 5,000 active items, each item is compared with the leader alone; Theorem 2 still holds.
 - Arms need not span R^d, although footnote 3 assumes it; theta_hat is then the solution of smallest norm.
@@ -63,8 +64,8 @@ def rage(
     epsilon : float
         Slack for rounding; a phase has at least 2 p / epsilon pulls, where p is the size of its design's support.
     accept : float
-        Accepted distance from the best value, in units of reward (section 6). If it is positive, the rule stops in
-        phase max(1, ceil(log2(1 / accept))) at the latest.
+        Accepted distance from the best value, in units of reward (section 6). If it is positive, sigma is known and
+        log_items="paper", the rule stops in phase max(1, ceil(log2(scale / accept))) at the latest.
     delta_schedule : {"fiez2019", "basel"}
         The delta_t of phase t: delta / t^2, or 6 delta / (pi^2 t^2).
     log_items : {"paper", "code"}

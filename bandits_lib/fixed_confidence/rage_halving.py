@@ -2,10 +2,10 @@
 
 Phase l makes tau_l = factor 4^l q log(8 l^2 M / delta) pulls and decides by epsilon_l = 2^-l. The factor is 3 if every
 sigma^2 is at most 3/2 of its estimate, and 2 sigma_max^2 for unweighted designs. Comments number the lines of Algorithm
-2; from line 6 on, those of Algorithm 5 are two lower. The phases err with probability at most 0.41 delta. Departures:
-- Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), as Lemma F.3 needs; the sets that lines 18 and 20 remove are empty.
+2; from line 6 on, those of Algorithm 5 are two lower. The phases err with probability at most pi^2 delta / 24.
+Departures:
+- Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), as Lemma F.3 needs; the set that line 20 removes is empty.
 - Line 8 prints q(Z_l); for the best item the proof of Lemma E.1 uses q(Y(Z_l)), as this file does.
-- If a log holds fewer pulls than line 8 asks for, the phase decides by the width of the pulls made.
 - An item that is the zero vector is compared with the threshold at once. Level sets may hold identical items.
 """
 
@@ -29,7 +29,7 @@ ON_IT = (
 
 
 def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, floor):
-    """Play lines 6 to 24 of weltz2023, Algorithms 2 and 5, for any variances; return the Result (a sub-generator)."""
+    """Play lines 6 to 24 of weltz2023's Algorithm 2 (4 to 22 of Algorithm 5); return the Result (a sub-generator)."""
     best = threshold is None
     decided = np.zeros(len(items), bool) if best else ~items.any(axis=1)  # the zero vector needs no pull
     above, active = decided & (not best and threshold < 0), np.flatnonzero(~decided)  # line 3: G_1 and Z_1
@@ -44,14 +44,14 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
         sample = yield np.ceil(tau * lam.weights).astype(np.int64)  # line 9
         fit = weighted_least_squares(arms, sample, sigma)  # line 11
         if best:
-            lead, compared = behind(in_view, fit.theta_hat)
-        else:
-            lead, compared = along(in_view, fit.theta_hat) - threshold, in_view
+            distance, compared = behind(in_view, fit.theta_hat)  # from the leader's value
+        else:  # from the threshold
+            distance, compared = along(in_view, fit.theta_hat) - threshold, in_view
         width = sqrt(factor * union * fit.variances(compared).max())
         epsilon = 2.0**-phase  # line 8
         history.append(Round.of(phase, active, sample, lam, width, fit.theta_hat))
-        above[active[lead > epsilon]] = True  # line 16: G_(l+1), of level sets
-        active = active[np.abs(lead) <= epsilon]  # line 13, or lines 18 and 20, corrected: Z_(l+1)
+        above[active[distance > epsilon]] = True  # line 16: G_(l+1), of level sets
+        active = active[np.abs(distance) <= epsilon]  # line 13, or line 20, corrected: Z_(l+1)
     return Result(int(active[0]) if best else above, tuple(history))
 
 
@@ -98,8 +98,8 @@ def rage_halving(
 ) -> Algorithm:
     """Find the best item, or the level set, with probability at least 1 - delta, for equal noise (weltz2023, Alg. 5).
 
-    It yields pulls, returns a `Result` and raises errors as `rage` does.
-    For objective="level", the recommendation is an (M,) bool array.
+    It yields pulls, returns a `Result` and raises errors as `rage` does. For objective="level", the recommendation is
+    an (M,) bool array, identical items are allowed, and an item too close to the threshold is an error.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ alone. With probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at al
 - "direct" (ours): stop when no theta in that ball gives the recommendation a regret above epsilon.
 - "paper" (eq. 11-12): stop when Z >= q_n / 2 and n m^2 >= q_n epsilon_t^2 / (epsilon - epsilon_t)^2. Here m is the
   length of the estimate and Z = n m epsilon_t. Our copy of eq. (11) lacks the divisor m^2 of rho; the proof has it.
+- The default epsilon_t is Theorem 5's. Our copy of it lacks a part of a logarithm; log(4 t^d) is our reading.
 - "safe" (ours): stop when Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2).
 """
 
@@ -22,7 +23,7 @@ from bandits_lib.protocol import DELTA, PULLS, Algorithm, Loop, Result, Row, rul
 STOPS = ("direct", "safe", "paper")
 
 
-class Rule(NamedTuple):
+class Settings(NamedTuple):
     """The arguments of the rule, which the boundary depends on besides the number of blocks."""
 
     d: float
@@ -41,7 +42,7 @@ class State(NamedTuple):
     sums: np.ndarray  # (d,), S
     # pulls; turn, the next arm; length, |S| after the last block; boundary, the length at which the rule stops
     status: np.record
-    rule: Rule
+    settings: Settings
 
 
 @rule(
@@ -78,7 +79,8 @@ def sphere_track_and_stop(
     u, c : float
         Constants of the threshold (eq. 9; the paper has u = 1). The rule never stops before c blocks.
     delta_schedule : {"anytime", "union"}
-        Term log(1 / delta) of zeta_n ("anytime"), or the paper's log 2 + log(2 t^2 / delta) ("union").
+        Term log(1 / delta) of zeta_n ("anytime"), or Proposition 3's log 2 - log delta_t with
+        delta_t = delta / (2 t^2), which is our choice ("union").
     growth : float
         After n blocks, the next check comes max(1, growth n) blocks later; with 0, after every block.
 
@@ -96,11 +98,11 @@ def sphere_track_and_stop(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.round(1).tolist()
     [1.0, 0.1]
     """
-    rule = checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
+    settings = checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
         raise ValueError(f"growth must be at least 0 and finite (a batch divided by the pulls before it); got {growth}")
     status = record(pulls=0, turn=0, length=0.0, boundary=np.inf)
-    state = State(np.zeros(d, dtype=np.int64), np.zeros(d), status, rule)
+    state = State(np.zeros(d, dtype=np.int64), np.zeros(d), status, settings)
     while True:
         if growth == 0 and status.pulls > 0:
             yield Loop(choose, update, state, look)
@@ -109,13 +111,13 @@ def sphere_track_and_stop(
             state.counts[:] += sample.counts
             state.sums[:] += sample.sums
             status.pulls += sample.counts.sum()
-            status.length, status.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], rule)
+            status.length, status.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], settings)
         if status.length >= status.boundary:
             return Result(direction(state.sums))
 
 
 def checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
-    """Return the checked arguments as a `Rule`."""
+    """Return the checked arguments as `Settings`."""
     if not isinstance(d, int | np.integer) or d < 2:
         raise ValueError(f"d must be an integer of at least 2 (the sphere in one dimension is two points); got {d!r}")
     delta, sigma = check_delta(delta), check_sigma(sigma, d).max()
@@ -126,7 +128,7 @@ def checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
         raise ValueError(f"share must lie strictly between 0 and 1 (epsilon_t / epsilon), or be None; got {share}")
     if share is not None and stop == "direct":
         raise ValueError(f"share must be None for stop='direct', which has no epsilon_t; got {share}")
-    return Rule(
+    return Settings(
         d=float(d),
         epsilon=epsilon,
         log_confidence=log(1 / delta),
@@ -148,7 +150,7 @@ def direction(sums):
 def look(state):
     """Return |S|, its boundary after the whole blocks, and the recommendation."""
     sums = state.sums
-    return float(np.linalg.norm(sums)), float(boundary(state.counts.min(), state.rule)), direction(sums)
+    return float(np.linalg.norm(sums)), float(boundary(state.counts.min(), state.settings)), direction(sums)
 
 
 @kernel
@@ -160,36 +162,36 @@ def largest_regret(length, radius):
 
 
 @kernel
-def squared_radius(n, rule):
+def squared_radius(n, settings):
     """Return q_n: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n for all n >= c (n: blocks)."""
-    zeta = 0.5 * rule.d * np.log1p(n / (rule.u * rule.c)) + rule.log_confidence
-    if rule.union:
-        zeta += np.log(2.0) + np.log(2 * (n * rule.d) ** 2)  # log 2 and delta_t = delta / (2 t^2), as eq. (12)
-    return 2 * (1 + rule.u) * rule.sigma**2 * zeta  # twice beta of eqs. (9) and (12)
+    zeta = 0.5 * settings.d * np.log1p(n / (settings.u * settings.c)) + settings.log_confidence
+    if settings.union:
+        zeta += np.log(2.0) + np.log(2 * (n * settings.d) ** 2)  # Proposition 3, delta_t = delta / (2 t^2)
+    return 2 * (1 + settings.u) * settings.sigma**2 * zeta  # twice beta of eqs. (9) and (12)
 
 
 @kernel
-def accepted_gap(n, rule):
+def accepted_gap(n, settings):
     """Return epsilon_t, t = n d: epsilon / (1 + epsilon / sqrt(4 sigma^2 log(4 t^d))) (Theorem 5), or share epsilon."""
-    if rule.share > 0:
-        return rule.share * rule.epsilon
-    log_4td = np.log(4.0) + rule.d * np.log(n * rule.d)
-    return rule.epsilon / (1 + rule.epsilon / np.sqrt(4 * rule.sigma**2 * log_4td))  # Theorem 5
+    if settings.share > 0:
+        return settings.share * settings.epsilon
+    log_4td = np.log(4.0) + settings.d * np.log(n * settings.d)
+    return settings.epsilon / (1 + settings.epsilon / np.sqrt(4 * settings.sigma**2 * log_4td))  # Theorem 5
 
 
 @kernel
-def boundary(n, rule):
+def boundary(n, settings):
     """Return the length of S at which the rule stops after n blocks (infinite before block c)."""
-    epsilon = rule.epsilon
-    if n < rule.c:
+    epsilon = settings.epsilon
+    if n < settings.c:
         return np.inf
-    q = squared_radius(n, rule)
-    if rule.stop == 0:  # "direct": largest_regret(|S| / n, sqrt(q / n)) <= epsilon, solved for |S|
+    q = squared_radius(n, settings)
+    if settings.stop == 0:  # "direct": largest_regret(|S| / n, sqrt(q / n)) <= epsilon, solved for |S|
         radius = np.sqrt(q / n)
         return q / (2 * epsilon) if radius >= epsilon else max(0.0, n * (radius - epsilon / 2))
-    gap = accepted_gap(n, rule)
+    gap = accepted_gap(n, settings)
     glr = max(q / (2 * gap), n * gap / 2)  # Z >= q / 2, and 2 m >= epsilon_t, or else no b is that much worse
-    if rule.stop == 1:  # "safe"
+    if settings.stop == 1:  # "safe"
         return max(glr, 2 * q * gap / epsilon**2)
     return max(glr, np.sqrt(n * q) * gap / (epsilon - gap))  # eq. (11), lambda_min >= rho / |theta_hat|^2
 
@@ -202,7 +204,7 @@ def choose(state):
         square = 0.0
         for i in range(sums.shape[0]):
             square += sums[i] * sums[i]
-        status.length, status.boundary = np.sqrt(square), boundary(state.counts[0], state.rule)
+        status.length, status.boundary = np.sqrt(square), boundary(state.counts[0], state.settings)
         if status.length >= status.boundary:
             return -1
     return status.turn  # a_t = u_(t mod d), the sampling rule of section 4.2

@@ -5,13 +5,15 @@ Departures:
 - Line 13 returns Sigma alone; here the clipped standard deviations come with it. `share` may differ from one half.
 - Sigma need not be identified: design and regression use the span of the phi's (`variance.quadratic`).
 
-`burn_in` returns a Gamma for which, with probability 1 - delta / 2, sigma_x^2 <= 3/2 sigma_hat_x^2 for all arms, as
-Lemma E.1 needs. D.2 bounds every |sigma_hat_x^2 - sigma_x^2| by A + B + C, L = log(12 |X| / delta), S = 1 + 6 epsilon:
+`burn_in("theory", ...)` returns a Gamma for which, with probability 1 - delta / 2, sigma_x^2 <= 3/2 sigma_hat_x^2 for
+all arms, as Lemma E.1 needs. D.2 bounds every |sigma_hat_x^2 - sigma_x^2| by A + B + C, with L = log(12 |X| / delta)
+and S = 1 + 6 epsilon:
     A = 4 S d L sigma_max^2 / Gamma,    B = sigma_max^2 sqrt(128 S d^2 L / Gamma),
     C = 4 S sigma_max^2 sqrt(40 d^3 L (d log 6 + L)) / Gamma.
 Departures of `burn_in`:
 - L is in all three terms, for all arms at once, and C is doubled: its last display lacks a factor of 2.
 - A + B + C <= sigma_min^2 / 2 suffices for clipped estimates; without clipping, sigma_min^2 / 3 would be needed.
+- The other branch of the maximum in B, 16 S d^2 L sigma_max^2 / Gamma, is larger only below 2 S d^2 L pulls.
 """
 
 from collections.abc import Callable
@@ -43,7 +45,8 @@ def head(
 ) -> Algorithm:
     """Estimate the variances of the arms by two G-designs, for means and for variances (weltz2023, Algorithm 1).
 
-    It yields pulls and raises errors as `gse` does. The recommendation is a `VarianceEstimate`. A Round is one of the
+    It yields pulls and raises errors as `gse` does, also if the budget leaves an arm of a design without a pull (the
+    message gives the smallest budget). The recommendation is a `VarianceEstimate`. A Round is one of the
     two stages; its `width` is the largest standard error if all noise has standard deviation sigma_max.
 
     Parameters
@@ -119,8 +122,9 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
     The others are c (1 + 6 epsilon) kappa^2 d^2 times a logarithm, kappa = (sigma_max / sigma_min)^2, epsilon = 1 / 60:
 
     - "printed": c = 4 * 784 and log(12 K / delta), the second of two bounds in the appendix with 784 = 7^2 * 16.
-    - "paper": c = 4 * 2000 and log(K / delta), from the end of the appendix.
-    - "code": c = 4 * 256 and log(12 / delta), truncated to an integer, as published. It is proved for clipped estimates
+    - "paper": c = 4 * 2000 and log(K / delta), from the end of the proof of Theorem 3.1 (D.2).
+    - "code": c = 4 * 256 and log(12 / delta), truncated to an integer, as published: the first bound with 256 instead
+      of 784. It is proved for clipped estimates
       and up to 190, 174 and 167 arms in the three experiments of the paper.
 
     Examples
@@ -146,7 +150,7 @@ def error(pulls, *, K, d, delta):
     """Return A + B + C of appendix D.2, corrected, after `pulls` pulls, as a multiple of sigma_max^2."""
     L = log(12 * K / delta)
     root, linear = _terms(K, d, delta)
-    return max(sqrt(root / pulls), 16 * SLACK * d**2 * L / pulls) + linear / pulls  # B + (A + C)
+    return max(sqrt(root / pulls), 16 * SLACK * d**2 * L / pulls) + linear / pulls  # B, both branches, + (A + C)
 
 
 def _terms(K, d, delta):

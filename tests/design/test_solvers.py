@@ -1,4 +1,4 @@
-"""Designs: theorems, certificates against a conic solver, invariances, bad input."""
+"""Designs: Kiefer and Wolfowitz, certificates against a conic solver, invariances, bad input."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Gaussian widths and their gradient, and the design of least width beside slow references."""
+"""Gaussian widths, and the design of least width beside slow references. Widths and gradients: tests/plain."""
 
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ from arrangements import sphere
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandits_lib.design import cache_off, design_value, fwg_design
+from bandits_lib.design import design_value, fwg_design
 from bandits_lib.fixed_budget.stages import (
     EXPLORERS,
     allocate,
@@ -62,19 +62,6 @@ def test_taking_up_passes_the_budget_and_nothing_else_does():
     assert 100 < rounded(arms, weights, 100, "ceil").sum() <= 100 + 40
     for rounding in ("regret", "multinomial"):
         assert rounded(arms, weights, 100, rounding, np.random.default_rng(0)).sum() == 100
-
-
-@pytest.mark.parametrize("design", [name for name in EXPLORERS if name != "uniform"])
-def test_results_do_not_depend_on_the_cache(design):
-    arms = sphere(12, 4)
-    first = allocate(arms, 50, design, "regret")
-    again = allocate(arms, 50, design, "regret")
-    with cache_off():
-        fresh = allocate(arms, 50, design, "regret")
-    for one, other, third in zip(first, again, fresh, strict=True):
-        np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(one, third)
-    assert first is again and not first.counts.flags.writeable
 
 
 def test_a_function_of_ones_own_gives_counts_or_a_plan():

@@ -1,4 +1,4 @@
-"""GSE: sequential halving on the canonical basis, budgets, the published code's options, errors known in advance."""
+"""GSE: sequential halving on the canonical basis, budgets, the options of the published code, the logistic model."""
 
 from functools import partial
 from math import ceil, log
@@ -90,6 +90,15 @@ def test_stages_are_counted_with_whole_numbers():
     assert [stages_needed(K, 2) for K in (1, 2, 3, 4, 5, 8, 9, 1024, 1025)] == [0, 1, 2, 2, 3, 3, 4, 10, 11]
 
 
+def test_taking_every_share_up_passes_the_budget():
+    problem = instances.sphere(16, RNG(0), d=4)
+    spent = {
+        rounding: play(gse(problem.arms, budget=202, design="wynn", rounding=rounding), problem, RNG(0)).counts.sum()
+        for rounding in ("regret", "ceil")
+    }
+    assert spent["regret"] == 200 and 202 < spent["ceil"] <= 200 + 16 + 8 + 4 + 2
+
+
 def test_the_remainder_goes_to_the_last_stages():
     problem = LinearBandit(np.eye(8), theta=np.eye(8)[0])
     for remainder, spent in (("drop", [33, 33, 33]), ("last", [33, 34, 34])):
@@ -112,6 +121,24 @@ def test_the_width_is_the_standard_deviation_of_the_widest_difference():
     problem = LinearBandit(np.eye(2), theta=[1.0, 0.0], sigma=3.0)
     (round,) = play(gse(problem.arms, budget=40, sigma=3.0), problem, RNG(0)).result.history
     assert round.width == pytest.approx(3 * np.sqrt(2 / 20))
+
+
+def test_the_estimate_is_least_squares_on_the_stage_alone():
+    problem, rng = instances.sphere(12, RNG(0), d=4), RNG(5)
+    algorithm, sample = gse(problem.arms, budget=200, design="wynn"), None
+    told = []
+    try:
+        while True:
+            sample = problem.pull(algorithm.send(sample), rng)
+            told.append(sample)
+    except StopIteration as stop:
+        history = stop.value.history
+    for round, sample in zip(history, told, strict=True):
+        rows = np.repeat(problem.arms, sample.counts, axis=0)
+        means = np.repeat(sample.sums / np.maximum(sample.counts, 1), sample.counts)
+        theta = np.linalg.lstsq(rows, means, rcond=None)[0]
+        np.testing.assert_allclose(round.theta_hat, theta, atol=1e-8)
+        assert (round.counts == sample.counts).all() and set(np.flatnonzero(sample.counts)) <= set(round.active)
 
 
 def test_arms_that_became_one_point_are_ranked_by_a_coin():

@@ -1,4 +1,4 @@
-"""LinGapE at a budget: tables, accuracy, refusals. Its pulls: in plain/test_fixed_budget.py, design/test_gaps.py."""
+"""LinGapE at a budget: tables, the published formula. Its pulls: plain/test_fixed_budget.py, design/test_gaps.py."""
 
 import numpy as np
 import pytest

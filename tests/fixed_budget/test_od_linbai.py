@@ -1,4 +1,4 @@
-"""OD-LinBAI: its phases, a budget that holds, and an error that can be computed."""
+"""OD-LinBAI: its phases, and a budget that holds. Its pulls: tests/plain."""
 
 from math import ceil, log2
 

@@ -1,4 +1,4 @@
-"""ALBA: widths that hold, and the published means. What it pulls: tests/plain."""
+"""ALBA: units, widths and spans. What it pulls: tests/plain."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""RAGE by betting: bets are fair, what is read from sums is never too much, errors below delta, fewer pulls."""
+"""RAGE by betting: bets are fair, sums never show more than rewards, phases grow, rewards are fractions."""
 
 from itertools import product
 from math import log

@@ -1,4 +1,4 @@
-"""FWS: games of several rows and forced exploration; its rate is in test_lower_bound.py."""
+"""FWS: games of several rows; its rate is in test_lower_bound.py."""
 
 import numpy as np
 

@@ -30,7 +30,7 @@ def keep(solver, solved, arms, directions, **options):
 @pytest.mark.parametrize("averaging", [True, False])
 @pytest.mark.parametrize(
     ("update", "times"),
-    [("doubling", [2**k for k in range(2, 20)]), (7, range(8, 10**6, 7)), ([2, 16, 4, 2**64], [4, 16])],
+    [("doubling", [2**k for k in range(2, 20)]), (7, range(8, 10**6, 7)), ([2, 16, 4, 5, 2**64], [4, 5, 16])],
     ids=["doubling", "every 7", "list"],
 )
 def test_the_allocation_is_computed_anew_at_the_times_given(monkeypatch, update, times, averaging):

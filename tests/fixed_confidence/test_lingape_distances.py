@@ -1,4 +1,4 @@
-"""Distances from the leader, pull by pull, against fresh inversions."""
+"""Distances from the leader keep their digits. What they are: tests/plain."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""RAGE: the phases do what Theorem 2 says, and both comparisons eliminate what they may."""
+"""RAGE: pulls, widths and shares of delta of its phases, and both comparisons eliminate what they may."""
 
 from functools import partial
 from math import ceil, log

@@ -1,4 +1,4 @@
-"""Rules that learn sigma from replicates: widths are Student's."""
+"""Rules that learn sigma from replicates: the width is Student's quantile."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The stopping rule that all tracking rules share: statistic, thresholds, and the pull at which it stops."""
+"""The stopping rule that all tracking rules share: statistic, thresholds, and how seldom it looks at all items."""
 
 from types import SimpleNamespace
 

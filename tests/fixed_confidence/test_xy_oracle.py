@@ -10,7 +10,7 @@ from bandits_lib.complexity import oracle_design
 from bandits_lib.design import xy_design
 from bandits_lib.fixed_confidence import xy_oracle
 
-NOISY = instances.bent_benchmark(angle=0.1)
+NOISY = instances.bent_benchmark(angle=0.1, alpha2=4.0, beta2=0.8)
 
 
 def oracle(problem, seed=0, **options):

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from functools import partial
 
@@ -19,6 +21,7 @@ from bandits_lab.experiment import Experiment, differences, identify
 from bandits_lab.lab import ReplayWarning
 from bandits_lib import Result, Sample, rule
 from bandits_lib.design import frank_wolfe_design, xy_design
+from bandits_lib.files import locked
 from bandits_lib.fixed_confidence import fws, rage
 
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
@@ -242,6 +245,17 @@ def test_three_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
     assert sum(told.counts.sum() for told in Lab(long(), path).log) == 36
 
 
+def test_a_save_waits_for_another_one(tmp_path):
+    path, lab = tmp_path / "log.csv", half_way()
+    thread = threading.Thread(target=lab.save, args=[path])
+    with locked(path):
+        thread.start()
+        time.sleep(0.1)
+        assert not path.exists()
+    thread.join()
+    assert path.exists()
+
+
 # --- files that are not this log
 
 
@@ -314,6 +328,12 @@ def test_a_folder_that_is_missing_and_a_file_that_is_read_only(tmp_path):
     os.chmod(tmp_path / "log.csv", 0o644)
     lab.save(tmp_path / "log.csv")
     assert Lab(patient(ARMS), tmp_path / "log.csv").ask().tolist() == lab.ask().tolist()
+
+
+def test_a_link_to_a_log_stays_a_link(tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "log.csv")
+    half_way().save(tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink() and len(Lab(patient(ARMS), tmp_path / "log.csv").log) == 1
 
 
 # --- the same experiment, and another

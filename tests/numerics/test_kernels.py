@@ -1,4 +1,4 @@
-"""What the compiled loops share, against plain numpy."""
+"""What the compiled loops share. Products and updates are compared with numpy in tests/plain."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Least squares on aggregated samples, rank-one updates, and the argmax that every rule shares."""
+"""Least squares on aggregated samples, and the argmax that every rule shares."""
 
 import numpy as np
 import pytest

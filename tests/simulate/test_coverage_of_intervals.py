@@ -9,10 +9,8 @@ chance of a sample moves in steps. Found, with 20, 40, 100 and 200 runs:
 |---|---|---|---|---|
 | two values, ratio 2 and 4, share .01 to .5: least | .97 | .96 | .96 | .96 |
 | the same: mean | .99 | .98 | .97 | .97 |
-| the same: least, by Student's interval of the logs | .18 | .33 | .63 | .80 |
 | lognormal, sigma 1, over a constant | .93 | .95 | .96 | .97 |
 | lognormal over lognormal, sigma 1 | .96 | .96 | .97 | .97 |
-| lognormal over lognormal, sigma .3 (LinGapE's spread) | .97 | .97 | .98 | .97 |
 | lead of a rule right in .9 over one right in .8, one setting | .99 | .97 | .96 | .96 |
 | the same, four settings with the same instances | 1 | .99 | .98 | .97 |
 | one rule always right, the other in .95 to .98: least | 1 | 1 | .96 | .97 |
@@ -21,8 +19,7 @@ chance of a sample moves in steps. Found, with 20, 40, 100 and 200 runs:
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import stdtrit
-from scipy.stats import binom, linregress
+from scipy.stats import binom
 
 from bandits_lib.simulate.intervals import (
     _bounded,
@@ -48,13 +45,6 @@ def held(found, truth):
     return float(np.mean((low <= truth + 1e-9) & (truth - 1e-9 <= high)))
 
 
-def student(logs):
-    """Student's interval for the mean of paired log ratios (n, samples)."""
-    n, mean = len(logs), logs.mean(axis=0)
-    half = stdtrit(n - 1, 0.975) * logs.std(axis=0, ddof=1) / np.sqrt(n)
-    return mean, mean - half, mean + half
-
-
 def two_values(n, ratio):
     """All samples of n runs of which k take `ratio` times as much: (n, 2, n + 1), the second column a constant."""
     first = np.where(np.arange(n)[:, None] < np.arange(n + 1), ratio, 1.0)
@@ -74,14 +64,6 @@ def test_pulls_of_two_values(n, ratio):
     assert cover.min() > 0.945 and cover.mean() < {20: 0.995, 40: 0.99, 100: 0.98, 200: 0.975}[n]
 
 
-def test_students_interval_would_fail():
-    logs = np.log(two_values(20, 4.0)[:, 0])
-    _, low, high = student(logs)
-    chance = binom.pmf(np.arange(21), 20, 0.05)
-    truth = 0.05 * np.log(4.0)
-    assert chance[(low <= truth) & (truth <= high)].sum() < 0.7
-
-
 @each_number
 def test_heavy_tails(n):
     rng = np.random.default_rng(0)
@@ -89,18 +71,6 @@ def test_heavy_tails(n):
     assert 0.925 < held(limits(lognormal, [1, -1], draws=DRAWS), 0.0) < 0.98
     over_constant = np.stack([lognormal[:, 0], np.ones((n, SAMPLES))], axis=1)
     assert 0.92 < held(limits(over_constant, [1, -1], unseen=[4.0, 1.0], draws=DRAWS), 0.5) < 0.98
-    if n == 20:
-        ratio = np.log(lognormal[:, 0].mean(axis=0))
-        spread = lognormal[:, 0].std(axis=0, ddof=1) / lognormal[:, 0].mean(axis=0) / np.sqrt(n)
-        half = stdtrit(n - 1, 0.975) * spread
-        assert held((ratio, ratio - half, ratio + half), 0.5) < 0.92, "the delta method"
-
-
-@each_number
-def test_moderate_tails_and_the_geometric_mean(n):
-    pulls = np.random.default_rng(1).lognormal(0, 0.3, (n, 2, SAMPLES))
-    assert 0.93 < held(limits(pulls, [1, -1], draws=DRAWS), 0.0) < 0.985
-    assert 0.93 < held(limits(pulls, [1, -1], geometric=True, draws=DRAWS), 0.0) < 0.985
 
 
 @pytest.mark.parametrize("later, earlier", [(0.02, 0.05), (0.01, 0.01), (0.1, 0.1)])
@@ -111,13 +81,6 @@ def test_values_on_either_side_of_the_most_common_one(n, later, earlier):
     pulls = np.where(u < later, 4.0, np.where(u > 1 - earlier, 0.25, 1.0))
     found = limits(np.stack([pulls, np.ones_like(pulls)], axis=1), [1, -1], unseen=[4.0, 1.0], draws=DRAWS)
     assert held(found, np.log(1 + 3 * later - 0.75 * earlier)) > 0.945
-
-
-@each_number
-def test_both_rules_take_few_values(n):
-    u = np.random.default_rng(3).random((n, 2, SAMPLES))
-    pulls = np.where(u < np.array([[0.2], [0.05]]), 4.0, 1.0)
-    assert 0.945 < held(limits(pulls, [1, -1], draws=DRAWS), np.log(1.6 / 1.15))
 
 
 def test_rules_with_different_numbers_of_runs():
@@ -162,16 +125,6 @@ def test_growth_where_settings_share_their_instances(n):
     assert 0.925 < held(limits(np.exp(logs), slope, geometric=True, draws=DRAWS // 2), 0.5) < 0.985
 
 
-def test_a_slope_of_rows_taken_for_independent_would_fail():
-    x, logs = shared_instances(40, 300)
-    covered = 0
-    for sample in np.moveaxis(logs, 2, 0):
-        fit = linregress(np.tile(x, 40), sample.ravel())
-        half = stdtrit(4 * 40 - 2, 0.975) * fit.stderr
-        covered += abs(fit.slope - 0.5) <= half
-    assert covered / 300 < 0.9
-
-
 # --- right answers
 
 
@@ -196,14 +149,6 @@ def test_leads_where_settings_share_their_instances(n, rates, settings):
     assert cover > 0.93
     if min(rates) < 0.95 and n >= 100:
         assert cover < 0.99
-
-
-def test_pooled_rows_taken_for_independent_would_fail():
-    rng, n = np.random.default_rng(7), 100
-    (right,) = answers(rng, n, 4, (0.8,), 0.9)
-    rate = right.mean(axis=(0, 1))
-    half = 1.96 * np.sqrt(rate * (1 - rate) / (4 * n))
-    assert held((rate, rate - half, rate + half), 0.8) < 0.8
 
 
 @each_number
@@ -238,6 +183,8 @@ def test_a_ratio_is_of_means_and_not_of_runs():
     assert mean_ratio(table, "a", "b")[0] == pytest.approx(1.5)
     assert mean_ratio(table, "a", "b", mean="geometric")[0] == pytest.approx(9**0.25 / 2)
     assert mean_pulls(table, "a")[0] == pytest.approx(3.0)
+    errors = table.rename(columns={"pulls": "error"})
+    assert mean_ratio(errors, "a", "b", value="error")[0] == pytest.approx(1.5)
 
 
 def test_equal_values_have_the_bound_of_clopper_and_pearson():
@@ -261,8 +208,6 @@ def test_runs_of_several_settings_are_summed_by_run_and_kept_together():
     assert mean_ratio(table, "a", "b") == pytest.approx((0.5, 0.5, 0.5))
     by_d = mean_ratio(table, "a", "b", by="d")
     assert len(by_d.settings) == 2 and by_d[2] < 0.51
-    missing = table[~((table["d"] == 10) & (table["run"] == 3) & (table["algorithm"] == "a"))]
-    assert mean_ratio(missing, "a", "b")[0] != 0.5, "a run that lacks a setting counts for the other rule alone"
 
 
 def test_growth_is_that_of_the_means_with_settings_in_any_order():
@@ -273,14 +218,10 @@ def test_growth_is_that_of_the_means_with_settings_in_any_order():
     estimate, low, high = mean_growth(table, "a", "d")
     assert estimate == pytest.approx(np.polyfit(np.log(sorted(pulls)), means, 1)[0]) and low < 1.5 < high
     assert mean_growth(table, "a", "d", against="b", unseen={"a": 4, "b": 1})[0] == pytest.approx(estimate - 1)
-    with pytest.raises(ValueError, match="two settings at least"):
-        mean_growth(table[table["d"] == 5], "a", "d")
 
 
 def test_what_is_not_there_or_makes_no_sense_is_refused():
     table = pulls_table(a=np.ones(3), b=np.ones(3))
-    with pytest.raises(ValueError, match="no run of c; it holds a, b"):
-        mean_ratio(table, "a", "c")
     with pytest.raises(ValueError, match="factors of 1 or more"):
         mean_ratio(table, "a", "b", unseen=0.5)
     with pytest.raises(ValueError, match="'arithmetic' or 'geometric'"):
@@ -304,8 +245,6 @@ def test_a_lead_over_settings_counts_runs_and_not_rows():
     assert accuracy_lead(four, "a", "b", by="d")[1] < accuracy_lead(one, "a", "b")[1], "simultaneous"
     estimate, low, high = accuracy_trend(four, "a", "d")
     assert abs(estimate) < 1e-12 and -0.02 < low < 0 < high < 0.02, "every run has the same answer in all settings"
-    with pytest.raises(ValueError, match="no run of a and c"):
-        accuracy_lead(one, "a", "c")
 
 
 def test_the_worst_error_rate_is_that_of_one_rule_in_one_setting():

@@ -216,11 +216,6 @@ def test_a_rule_with_another_noise_level_is_refused_before_the_first_pull(make, 
     assert play(make(problem), problem, rng, misspecified=True).stopped
 
 
-def test_permission_changes_no_digit():
-    runs = [play(known(2.0)(NOISY), NOISY, np.random.default_rng(0), misspecified=may) for may in (False, True)]
-    assert runs[0].counts.tolist() == runs[1].counts.tolist()
-
-
 def test_a_sigma_that_is_none_is_refused_as_the_rule_refuses_it():
     for sigma, message in ((-1.0, "positive and finite"), ([1.0] * 3, "one per arm"), ("two", "must be numbers")):
         with pytest.raises(ValueError, match=message):

@@ -60,7 +60,7 @@ def test_the_statistic_is_mann_and_whitneys():
 
 def test_the_band_is_that_of_scipys_bootstrap_of_strata():
     rng = np.random.default_rng(1)
-    within = [rng.random(30) < p for p in (0.3, 0.5, 0.9)]
+    within = [rng.random(300) < p for p in (0.3, 0.5, 0.9)]
     found = table(a={i: np.where(each, 1.0, 2.0) for i, each in enumerate(within)})
     row = performance_profile(found, [1.5], draws=20_000).iloc[0]
 
@@ -68,7 +68,7 @@ def test_the_band_is_that_of_scipys_bootstrap_of_strata():
         return np.mean([each.mean(axis=axis) for each in strata], axis=0)
 
     known = bootstrap([each.astype(float) for each in within], mean, method="percentile", n_resamples=20_000, rng=2)
-    np.testing.assert_allclose(row[["low", "high"]], known.confidence_interval, atol=0.012)
+    np.testing.assert_allclose(row[["low", "high"]], known.confidence_interval, atol=0.002)
 
 
 def test_where_all_runs_agree_the_end_is_wilsons():
@@ -78,15 +78,6 @@ def test_where_all_runs_agree_the_end_is_wilsons():
     np.testing.assert_allclose(at_none, [0, 0, least])
     np.testing.assert_allclose(all_of_them, [1, 1 - least, 1])
     np.testing.assert_allclose(above, [0.4, 0.4 * (1 - least), 0.4 + 0.6 * least])
-
-
-def test_the_interval_of_a_share_is_right_nineteen_times_in_twenty():
-    rng, truth, covered = np.random.default_rng(3), np.array([0.2, 0.5, 0.9, 1.0]), 0
-    for _ in range(400):
-        drawn = {i: (rng.random(15) >= p).astype(float) for i, p in enumerate(truth)}
-        row = performance_profile(table(a=drawn), [0.5], draws=300).iloc[0]
-        covered += row["low"] <= truth.mean() <= row["high"]
-    assert 0.90 <= covered / 400 <= 0.98
 
 
 def test_the_interval_of_a_probability_is_right_nineteen_times_in_twenty():

@@ -125,7 +125,7 @@ def bounded_rage(
     Parameters
     ----------
     arms, items, delta : array_like and float
-        As for `rage`; the means x'theta of the arms are in [0, 1] given the past. An offset that all rewards of a phase
+        As for `rage`, with means x'theta in [0, 1] given the past. An offset that all rewards of a phase
         share breaks the guarantee. `bandits_lab.plates` spreads every arm evenly over the plates.
     growth : float
         Factor above 1 by which the pulls grow from phase to phase while the items stay the same. A smaller factor

@@ -202,8 +202,9 @@ def check_budget(budget, least, why, name="budget"):
 
 def check_dimension(name, value, least):
     """Refuse a value that is not an integer of at least `least`."""
-    if int(value) != value or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value}")
+    number = isinstance(value, int | float | np.integer | np.floating)
+    if not number or value % 1 or not value >= least:  # nan % 1 is nan, which is true
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}")
 
 
 def check_positive(name, value):

@@ -44,8 +44,9 @@ def test_a_run_that_is_cut_off_keeps_its_records():
     for rule, first in ((linucb(problem.arms, budget=1_000), 0), (fws(problem.arms, delta=1e-9), 3)):
         run = play(rule, problem, np.random.default_rng(0), max_pulls=100, trace=30)
         assert run.result is None and [entry.pulls for entry in run.trace] == list(range(first, 101, 30))
-    with pytest.raises(ValueError, match="trace must be an integer of at least 0; got -1"):
-        play(linucb(problem.arms, budget=100), problem, np.random.default_rng(0), trace=-1)
+    for wrong in (-1, 1.5, float("nan"), "all"):
+        with pytest.raises(ValueError, match=f"trace must be an integer of at least 0; got {wrong!r}"):
+            play(linucb(problem.arms, budget=100), problem, np.random.default_rng(0), trace=wrong)
 
 
 def test_a_loop_without_a_look_leaves_no_record():

@@ -353,5 +353,6 @@ def rule(
     def played(*args, **kwargs):
         return Rule(cast(Played, played), function(*args, **kwargs), args, kwargs)
 
-    vars(played).update(label=label or function.__name__, row=row, check=check)
+    attributes = {"label": label or function.__name__, "row": row, "check": check}
+    vars(played).update(attributes, __signature__=inspect.signature(function))  # once, not at every run
     return played

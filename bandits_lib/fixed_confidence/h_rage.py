@@ -61,7 +61,8 @@ def h_rage(
         As for `rage_halving`.
     burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like
         Length of the burn-in, by a form of `variance.burn_in` or in pulls. Standard deviations (K,) replace the
-        burn-in; the square of each must differ from the true variance by at most half of itself.
+        burn-in; the square of each must differ from the true variance by at most half of itself. Each is moved into
+        [sigma_min, sigma_max] if it lies outside.
     log_items, design, floor : {"paper", "code"}, callable and float
         As for `rage_halving`; the design is called with `sigma=`, too. The floor does not apply to the burn-in.
 

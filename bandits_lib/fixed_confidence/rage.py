@@ -20,7 +20,7 @@ import numpy as np
 
 from bandits_lib.checks import check_cost, check_option, check_positive, check_problem
 from bandits_lib.design import pairs, round_design, xy_design
-from bandits_lib.design.rounding import check_floor, floored, per_cost
+from bandits_lib.design.rounding import METHODS, check_floor, floored, per_cost
 from bandits_lib.elimination import basel_delta, eliminated_by, feasible, good_enough, student_radius
 from bandits_lib.numerics.least_squares import least_squares, squares_within
 from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, rule
@@ -110,6 +110,7 @@ def rage(
     check_option("delta_schedule", delta_schedule, ("fiez2019", "basel"))
     check_option("log_items", log_items, ("paper", "code"))
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
+    check_option("rounding", rounding, METHODS)
     floor = check_floor(floor)
 
     active, history = np.arange(len(items)), list[Round]()  # line 1: Z_1

@@ -8,18 +8,31 @@ import numpy as np
 from bandits_lib.numerics.kernels import compiled, inlined, kernel, merged
 
 TIE = 1e-9  # relative slack within which two values are the same
+BLOCK = 8  # entries compared side by side
 
 
 @kernel
 def highest(values):
-    """Return the largest of finite `values` (n,); one comparison at a time takes 2.5 times as long for 2,000."""
-    n = values.shape[0] - values.shape[0] % 4
-    a, b, c, d = values[0], values[0], values[0], values[0]
-    for k in range(0, n, 4):
-        a, b, c, d = max(a, values[k]), max(b, values[k + 1]), max(c, values[k + 2]), max(d, values[k + 3])
-    for k in range(n, values.shape[0]):
-        a = max(a, values[k])
-    return max(max(a, b), max(c, d))
+    """Return the largest of finite `values` (n,), n >= 1, by eight comparisons side by side."""
+    n, top = values.shape[0], values[0]
+    if n < 2 * BLOCK:
+        for k in range(1, n):
+            top = values[k] if values[k] > top else top
+        return top
+    a, b, c, d, e, f, g, h = top, top, top, top, top, top, top, top
+    for block in range(n // BLOCK):
+        k = BLOCK * block
+        a = values[k] if values[k] > a else a
+        b = values[k + 1] if values[k + 1] > b else b
+        c = values[k + 2] if values[k + 2] > c else c
+        d = values[k + 3] if values[k + 3] > d else d
+        e = values[k + 4] if values[k + 4] > e else e
+        f = values[k + 5] if values[k + 5] > f else f
+        g = values[k + 6] if values[k + 6] > g else g
+        h = values[k + 7] if values[k + 7] > h else h
+    for k in range(BLOCK * (n // BLOCK), n):
+        a = values[k] if values[k] > a else a
+    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
 
 
 @inlined

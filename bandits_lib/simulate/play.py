@@ -108,10 +108,10 @@ def play(
 
 def check_noise(rule, problem):
     """Refuse a rule whose sigma, sigma_min or sigma_max contradicts the noise of the problem."""
-    bernoulli = problem.noise == "bernoulli"
+    bernoulli, given = problem.noise == "bernoulli", rule.arguments
     noise = np.sqrt(problem.means * (1 - problem.means)) if bernoulli else problem.sigma
     low, high, wrong = noise.min(), noise.max(), ""
-    sigma, sigma_min, sigma_max = (rule.arguments.get(name) for name in ("sigma", "sigma_min", "sigma_max"))
+    sigma, sigma_min, sigma_max = (given.get(name) for name in ("sigma", "sigma_min", "sigma_max"))
     if sigma is not None and high > 0:
         assumed = check_sigma(sigma, len(noise))
         equal = any(np.allclose(assumed, true, rtol=1 - BELOW, atol=0) for true in (noise, high))

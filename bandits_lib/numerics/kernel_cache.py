@@ -1,18 +1,23 @@
 """Keep compiled kernels in a folder that is named after the source from which they were compiled.
 
-numba recompiles a kernel when its own file has changed, but a kernel also contains the kernels and constants of other
-files that it uses. So every state of `kernel_files` has its own folder, bandits_lib-<hash>, in NUMBA_CACHE_DIR if that
-is set, else in .numba_cache of the checkout, else in the user's cache folder. Child processes inherit NUMBA_CACHE_DIR.
-If the source of a child process differs, it makes its own folder beside this one.
+numba recompiles a kernel when its own file has another path or time, although a kernel also contains the kernels and
+constants of other files that it uses. So every state of `kernel_files` has its own folder, bandits_lib-<hash>, in
+NUMBA_CACHE_DIR if that is set, else in the user's cache folder, else in .numba_cache of the checkout. In that folder
+path and time do not count: a second clone, a moved folder and another branch with the same kernels compile nothing.
+Child processes inherit NUMBA_CACHE_DIR. If the source of a child process differs, it makes its own folder beside this
+one.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
+import pickle
 import re
 import shutil
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -40,27 +45,71 @@ def choose_folder():
             continue
         if new:
             forget(root)
+        remove_damaged(folder)
         return folder
     raise OSError("compiled kernels need a writable folder: set NUMBA_CACHE_DIR to the path of one")
 
 
 def roots():
-    """Yield folders for kernels, the best first: the requested one, the checkout's, the user's, a temporary one."""
+    """Yield folders for kernels, the best first: the requested one, the user's, the checkout's, a temporary one."""
     if asked := os.environ.get("NUMBA_CACHE_DIR") or settings.CACHE_DIR:
         folder = Path(asked).absolute()
         yield folder.parent if re.fullmatch(rf"{PACKAGE}-[0-9a-f]{{16}}", folder.name) else folder
-    checkout = HOME.resolve().parent
-    if (checkout / "pyproject.toml").exists():
-        yield checkout / ".numba_cache"
     import pooch
 
     yield Path(pooch.os_cache(PACKAGE))
+    checkout = HOME.resolve().parent
+    if (checkout / "pyproject.toml").exists():
+        yield checkout / ".numba_cache"
+    warnings.warn(
+        "there is no folder in which compiled kernels can be kept, so every start compiles them again, which takes "
+        "minutes: set NUMBA_CACHE_DIR to a folder that you may write",
+        stacklevel=2,
+    )
     yield Path(_temporary().name)
 
 
 @functools.cache
 def _temporary():
     return tempfile.TemporaryDirectory(prefix=f"{PACKAGE}-")
+
+
+class ByContent:
+    """Where numba keeps a kernel: by the name of its module, so that path and time of the source do not count."""
+
+    def __init__(self, module, line):
+        self.module, self.line = module, line
+
+    @classmethod
+    def from_function(cls, function, file):
+        path = Path(file).resolve()
+        if path.is_relative_to(HOME.resolve()):
+            module = ".".join(path.relative_to(HOME.resolve()).with_suffix("").parts)
+            return cls(module, function.__code__.co_firstlineno)
+        return None  # a function of somebody else: numba's own places
+
+    def get_cache_path(self):
+        return os.path.join(settings.CACHE_DIR, self.module)
+
+    def ensure_cache_path(self):
+        os.makedirs(self.get_cache_path(), exist_ok=True)
+
+    def get_source_stamp(self):
+        return 0
+
+    def get_disambiguator(self):
+        return str(self.line)
+
+
+OTHERS = "UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"
+
+
+def remove_damaged(folder):
+    """Remove files that were cut short, as on a full disk: numba cannot read them, and compiles what is missing."""
+    for file in folder.rglob("*.nb[ci]"):
+        with contextlib.suppress(OSError), file.open("rb") as data:
+            if data.seek(0, os.SEEK_END) and (data.seek(-1, os.SEEK_END), data.read())[1] != pickle.STOP:
+                file.unlink()
 
 
 def forget(root):
@@ -95,3 +144,4 @@ def digest_of(files):
 
 
 os.environ["NUMBA_CACHE_DIR"] = settings.CACHE_DIR = str(choose_folder())
+settings.CACHE_LOCATOR_CLASSES = f"{__name__}.{ByContent.__name__},{OTHERS}"

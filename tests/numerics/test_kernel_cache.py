@@ -95,20 +95,43 @@ def where(package, **environment):
     return Path(told)
 
 
-def test_a_checkout_keeps_kernels_in_itself_and_an_installed_package_in_the_users_cache(copy, tmp_path):
+def test_kernels_are_in_the_users_cache_and_in_the_checkout_if_that_cannot_be_written(copy, tmp_path):
     home = {"NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": str(tmp_path / "home"), "HOME": str(tmp_path / "home")}
-    assert tmp_path / "home" in where(copy, **home).parents
     (copy.parent / "pyproject.toml").touch()
-    assert where(copy, **home).parent == copy.parent / ".numba_cache"
-    (copy.parent / ".numba_cache").rename(tmp_path / "away")
-    (copy.parent / ".numba_cache").touch()  # as good as a checkout that cannot be written
     assert tmp_path / "home" in where(copy, **home).parents
+    shutil.rmtree(tmp_path / "home")
+    (tmp_path / "home").touch()  # as good as a home that cannot be written
+    assert where(copy, **home).parent == copy.parent / ".numba_cache"
+
+
+PRODUCT = """
+import numpy as np
+from bandits_lib.numerics.linear_algebra import transposed
+transposed(np.eye(2))
+print(sum(transposed.stats.cache_hits.values()))
+"""
+
+
+def test_a_second_copy_compiles_nothing_and_a_damaged_file_is_compiled_again(copy, tmp_path):
+    root = tmp_path / "cache"
+    assert in_process(PRODUCT, copy, NUMBA_CACHE_DIR=str(root)) == ["0"]
+    second = shutil.copytree(copy, tmp_path / "second" / "bandits_lib")
+    for file in second.rglob("*.py"):
+        os.utime(file, (0, 0))
+    assert in_process(PRODUCT, second, NUMBA_CACHE_DIR=str(root)) == ["1"]
+    for kind in ("nbi", "nbc"):
+        (damaged,) = root.rglob(f"*.{kind}")
+        os.truncate(damaged, damaged.stat().st_size // 2)
+        assert in_process(PRODUCT, second, NUMBA_CACHE_DIR=str(root)) == ["0"]
+        assert in_process(PRODUCT, copy, NUMBA_CACHE_DIR=str(root)) == ["1"]
 
 
 def test_with_nothing_to_write_to_the_folder_goes_with_the_process(copy, tmp_path):
     (tmp_path / "home").touch()
     nowhere = {"NUMBA_CACHE_DIR": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home")}
     folder = where(copy, **nowhere, HOME=str(tmp_path / "home"))
+    with pytest.raises(AssertionError, match="every start compiles them again.*set NUMBA_CACHE_DIR"):
+        where(copy, **nowhere, HOME=str(tmp_path / "home"), PYTHONWARNINGS="error")
     assert folder.name.startswith("bandits_lib-") and not folder.parent.exists()
 
 

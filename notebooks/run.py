@@ -574,6 +574,12 @@ def main() -> int:
             success = all_ran(side_by_side(refresh, select(args.names)))
     except ValueError as error:
         sys.exit(f"run.py: {error}")
+    except OSError as error:
+        if not (error.filename and error.strerror):
+            raise
+        sys.exit(
+            f"run.py: {error.filename}: {error.strerror}. Run it from a checkout that you may write, with free space"
+        )
     except KeyboardInterrupt:
         print("run.py: stopped", file=sys.stderr, flush=True)
         os._exit(130)  # a thread that waits for its kernel cannot be interrupted; the kernels notice and end

@@ -17,13 +17,13 @@ from bandits_lib.design.certificate import value_of
 from bandits_lib.design.directions import Listed
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.least_squares import least_squares
-from bandits_lib.numerics.linear_algebra import along, product
+from bandits_lib.numerics.linear_algebra import along, product, upper_factor
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Algorithm, Result, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 
-BLOCK = 50  # number of subsets in one batch of linear algebra
+SLACK = 1e-8  # relative; scores that differ by less are compared by their eigenvalues
 
 
 @rule(label="Uniform")
@@ -147,14 +147,22 @@ def _candidates(arms, phi, number):
 
 @cached
 def _best_subset(phi, tries, criterion):
-    """Return the best of the subsets `tries` (n, r) that span the space; if none spans it, that of largest volume."""
-    blocks = np.array_split(tries, len(tries) // BLOCK + 1)
-    squared = np.concatenate([np.linalg.eigvalsh(phi[rows] @ phi[rows].transpose(0, 2, 1)) for rows in blocks])
-    spans = squared[:, 0] > 1e-12 * squared[:, -1]
-    if not spans.any():
-        return _equal_weights(phi, spanning_arms(phi))
-    score = squared[:, 0] if criterion == "zeta_min" else -squared[:, -1]
-    return _equal_weights(phi, tries[argmax(np.where(spans, score, -1e300))])
+    """Return the best of the subsets `tries` (n, r) that span the space; if none spans it, that of largest volume.
+
+    The score is the smallest eigenvalue of sign times the Gram matrix. Whether it exceeds that of an earlier subset is
+    asked of a Cholesky factorisation first, which halves the time of a choice.
+    """
+    sign, best, eye = 1.0 if criterion == "zeta_min" else -1.0, -np.inf, np.eye(tries.shape[1])
+    scores = np.full(len(tries), -1e300)
+    for k, rows in enumerate(tries):
+        gram = phi[rows] @ phi[rows].T
+        if best > -np.inf and not upper_factor(sign * gram - (best - SLACK * abs(best)) * eye)[1]:
+            continue
+        squared = np.linalg.eigvalsh(gram)
+        if squared[0] > 1e-12 * squared[-1]:
+            scores[k] = squared[0] if criterion == "zeta_min" else -squared[-1]
+            best = max(best, scores[k])
+    return _equal_weights(phi, spanning_arms(phi) if best == -np.inf else tries[argmax(scores)])
 
 
 def _equal_weights(phi, rows):

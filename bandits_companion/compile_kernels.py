@@ -57,7 +57,8 @@ def compile_kernels(processes=None):
 
 def parts():
     """Yield calls that compile something, the longest first."""
-    yield _designs
+    for design in DESIGNS:
+        yield partial(_solve, design)
     for rule in rules():
         for options in VARIANTS.get(rule.__name__, [{}]):
             yield partial(_play, rule, options)
@@ -80,16 +81,39 @@ def _play(rule, options):
         play(rule(**{name: values[name] for name in [*required, *options]}), problem, np.random.default_rng(0), PULLS)
 
 
-def _designs():
-    """Solve one design of each kind, in two dimensions and in four."""
+def _solve(design):
+    """Solve one design in two dimensions and in four."""
     for arms in (np.eye(2), np.random.default_rng(0).standard_normal((50, 4))):
-        for weights in (g_design(arms).weights, xy_design(arms, pairs(arms)).weights):
-            for method in ("pukelsheim", "regret"):
-                round_design(weights, 100, method, arms)
-        xy_design(arms, (arms[0] - arms[1])[None, :])
-        frank_wolfe_design(arms, pairs(arms))
-        ManyDifferences(arms).value(np.eye(arms.shape[1]))
-        wynn_design(arms)
-        wolfe_atwood_design(arms)
-        for line_search in ("exact", "grid"):
-            fwg_design(arms, line_search=line_search)
+        design(arms)
+
+
+def _g_optimal(arms):
+    _rounded(g_design(arms).weights, arms)
+
+
+def _xy_optimal(arms):
+    _rounded(xy_design(arms, pairs(arms)).weights, arms)
+
+
+def _rounded(weights, arms):
+    for method in ("pukelsheim", "regret"):
+        round_design(weights, 100, method, arms)
+
+
+def _one_direction(arms):
+    xy_design(arms, (arms[0] - arms[1])[None, :])
+
+
+def _by_frank_wolfe(arms):
+    frank_wolfe_design(arms, pairs(arms))
+    ManyDifferences(arms).value(np.eye(arms.shape[1]))
+
+
+def _published(arms):
+    wynn_design(arms)
+    wolfe_atwood_design(arms)
+    for line_search in ("exact", "grid"):
+        fwg_design(arms, line_search=line_search)
+
+
+DESIGNS = (_xy_optimal, _by_frank_wolfe, _g_optimal, _published, _one_direction)

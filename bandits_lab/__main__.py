@@ -1,6 +1,6 @@
 """Run the command line of the laboratory, in which a folder is an experiment.
 
-A command reads experiment.json and log.csv, takes one step, and saves it. A lock lets one command at a time change an
+A command reads experiment.json and log.jsonl, takes one step, and saves it. A lock lets one command at a time change an
 experiment.
 """
 
@@ -9,11 +9,13 @@ import csv
 import io
 import json
 import os
-import shutil
+import re
+import shlex
 import sys
 import warnings
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from hashlib import sha256
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from bandits_lab import log as logs
 from bandits_lab.anytime_intervals import FIRST, SHARE, Standings
 from bandits_lab.arms import read_arms
 from bandits_lab.diagnosis import WAY, LinearityWarning
@@ -35,25 +38,24 @@ from bandits_lab.measurements import (
     raw_rows,
     read_measurements,
     several,
-    some,
     spelled,
     table,
-    told_before,
 )
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
-from bandits_lab.plate_layout import ROWS, plates
+from bandits_lab.plate_layout import ROWS, plates, wells
 from bandits_lib.checks import check_delta, check_positive
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import rage
 
-SETTINGS, LOG, FORM, PILOT, REPORT = "experiment.json", "log.csv", "to_measure.csv", "pilot.csv", "report.html"
+SETTINGS, LOG, FORM, PILOT, REPORT = "experiment.json", "log.jsonl", "to_measure.csv", "pilot.csv", "report.html"
+RESERVED = re.compile(r"(experiment\.json|log(_\d+)?\.jsonl|to_measure\.csv|pilot\.csv|measured_\d+\.csv|report\.html)")
+COLUMNS = ("ticket", "plate", "well", "arm", "reward", "count", "sum", "squares")  # of forms and files of measurements
 FLOOR = 0.1  # share of every batch that is spread over all arms, so that tests can find a wrong model
 FACTOR = 1.5  # a pilot is large enough that its bound is at most FACTOR sigma with probability 0.9
 TOO_MANY = 5  # warn if the first request alone exceeds the whole plan by this factor
 QUICK = 20  # simulated experiments before the first request
-DOUBTS = {"were told before": "If these are new measurements", "Is it a typing error": "If it is right"}
 TIED = 0.05  # columns whose smallest singular value is at most this share of the largest are related to each other
 SHOWN = 50  # arms on the screen; files hold all arms
 
@@ -96,7 +98,8 @@ class Experiment:
     def write(self, **settings):
         """Change settings and save them; the caller must hold the lock."""
         self.settings |= settings
-        replace(self.path(SETTINGS), (json.dumps(self.settings, indent=1, ensure_ascii=False) + "\n").encode())
+        text = json.dumps(self.settings, indent=1, ensure_ascii=False) + "\n"
+        replace(self.path(SETTINGS), text.encode("utf-8", "backslashreplace"))  # JSON reads the escapes back
 
     @cached_property
     def _table(self):
@@ -148,7 +151,7 @@ class Experiment:
     @property
     def elsewhere(self):
         """Return the option that a command needs in another folder."""
-        return "" if self.folder == Path() else f" --folder {self.folder}"
+        return "" if self.folder == Path() else f" --folder {shlex.quote(str(self.folder))}"
 
     @property
     def in_unit(self):
@@ -173,7 +176,25 @@ class Experiment:
         return rage(features, delta=self.delta, sigma=self.sigma, **how)
 
     def lab(self):
-        return Lab(self.rule(), self.log if self.log.exists() else (), names=self.names, unit=self.settings["unit"])
+        """Return the Lab, which begins its log with the first record that it writes."""
+        try:
+            return Lab(self.rule(), self.log, names=self.names, unit=self.settings["unit"])
+        except ValueError as error:
+            if "is the log of another experiment" not in str(error):
+                raise
+            said, where = str(error).partition(". To go on")[0], f"{self.path(self.settings['arms'])} or {SETTINGS}"
+            raise ValueError(f"{said}. {where} was changed since the log began: restore it from a copy") from None
+
+    def is_measured(self):
+        """Return whether there are measurements that were not taken back."""
+        return self.log.exists() and bool(logs.standing(logs.read(self.log)[0]))
+
+    def begin_again(self):
+        """Delete a log in which nothing was told; put away one of which all was taken back, and return its new name."""
+        if self.log.exists() and any(one["kind"] == "told" for one in logs.read(self.log)[0]):
+            return self.log.rename(unused(self, "log_{}.jsonl")).name
+        self.log.unlink(missing_ok=True)
+        return ""
 
     def measurements(self, path):
         return read_measurements(path, self.names, columns=self.columns, unit=self.settings["unit"])
@@ -186,7 +207,7 @@ class Experiment:
         except ValueError as error:
             if "the columns must be" not in str(error):
                 raise
-            again = "" if self.log.exists() else ", or import the arms again with --reward-column NAME"
+            again = "" if self.is_measured() else ", or import the arms again with --reward-column NAME"
             raise ValueError(f"{error}. Rename the columns in the file{again}") from None
         if not sample.counts.any():
             raise ValueError(
@@ -207,15 +228,34 @@ class Experiment:
         writer.writerows([columns, *rows])
         atomic_write(self.path(name), text.getvalue().encode("utf-8-sig"))
 
-    def is_filled(self, name):
-        """Return whether a form has a reward in it."""
+    def is_filled(self, name, told=()):
+        """Return whether a form has a reward in it whose ticket was not told."""
         reward = label(self.columns[1]).lower()
         try:
-            return any(row.get(reward, "").lower() not in MISSING for _, row in table(self.path(name), ([],)).rows)
+            rows = [row for _, row in table(self.path(name), ([],)).rows if row.get("ticket") not in told]
         except FileNotFoundError:
             return False
         except ValueError:  # the user changed it: do not replace it
             return True
+        return any(row.get(reward, "").lower() not in MISSING for row in rows)
+
+    def form(self, arms, tickets=()):
+        """Return columns and rows of a form for measurements of `arms` in this order, plate by plate if there are any.
+
+        The rows have the user's own columns, too, so that nobody must look up what an arm is.
+        """
+        arm, reward = self.columns
+        columns, rows, _ = self._table
+        own = [name for name in columns if name and name not in (*COLUMNS, label(arm).lower(), label(reward).lower())]
+        filled = [[self.names[k], *(rows[k][1][name] for name in own), ""] for k in arms]
+        names = [arm, *(self.spelled[name] for name in own), reward]
+        if tickets:
+            names, filled = ["ticket", *names], [[ticket, *row] for ticket, row in zip(tickets, filled, strict=True)]
+        if size := self.settings["plate"]:
+            places = wells(size)
+            names = ["plate", "well", *names]
+            filled = [[i // size + 1, places[i % size], *row] for i, row in enumerate(filled)]
+        return names, filled
 
 
 # --- the commands
@@ -226,11 +266,13 @@ def import_(given, folder):
     if not folder.is_dir():
         folder.mkdir(parents=True)
     with locked(experiment.path(SETTINGS)):
-        if experiment.log.exists():
+        if RESERVED.fullmatch(source.name.lower()):
+            raise ValueError(f"{source.name} is the name of a file that the program writes: rename your table of arms.")
+        if experiment.is_measured():
             raise ValueError(
                 f"The experiment in {folder.resolve()} has measurements and stays as it is: begin another "
-                "experiment with --folder NAME, and hand over the files of this one to it with the command tell: "
-                "measured_1.csv and so on."
+                "experiment with --folder NAME. To use these measurements there, empty the column ticket in copies of "
+                "measured_0001.csv and so on, and hand the copies over with the command tell."
             )
         settings = {
             "arms": source.name,
@@ -257,11 +299,17 @@ def import_(given, folder):
             raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
         if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
             print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
-        Lab(tried.rule(), names=tried.names)  # refuses wrong arms and settings before anything is written
+        lab = Lab(tried.rule(), names=tried.names, unit=given.unit)  # refuses wrong settings before anything is written
         if not (home.exists() and home.samefile(source)):
-            if home.exists() and home.read_bytes() != source.read_bytes():
+            own = experiment.path(SETTINGS).exists() and Experiment(folder).settings["arms"] == home.name
+            if home.exists() and not own and home.read_bytes() != source.read_bytes():
                 raise ValueError(f"There is another {home.name} in {folder.resolve()}: rename one of the two files.")
-            shutil.copyfile(source, home)
+            atomic_write(home, source.read_bytes())
+        if experiment.log.exists():
+            try:
+                logs.check_same(experiment.log, logs.read(experiment.log)[0][0], lab.experiment)
+            except ValueError:
+                experiment.begin_again()
         experiment.write(**settings)
     understood(experiment)
 
@@ -339,7 +387,7 @@ def pilot(given, experiment):
     if given.file is None:
         return plan_pilot(experiment)
     path = found(given.file, experiment.folder)
-    if experiment.log.exists():
+    if experiment.is_measured():
         raise ValueError(
             "A pilot comes before all other measurements, and this experiment already has some: "
             "the command undo takes back the last file."
@@ -351,10 +399,10 @@ def pilot(given, experiment):
     bound, (squares, df, _) = sigma_upper(sample, share), within(sample)
     sigma, rows = float(np.sqrt(squares / df)), int(sample.counts.sum())
     found_here = {"file": path.name, "measurements": rows, "sigma": sigma, "bound": bound, "delta": share}
+    experiment.begin_again()
     experiment.write(pilot=found_here, planned=None)
     lab = experiment.lab()
-    lab.tell_history(sample, planned=True)
-    lab.save(experiment.log)
+    kept(experiment, path, sample, partial(lab.tell_history, planned=True))
     print(f"{rows} measurements: sigma is about {experiment.measure(sigma)}, and at most {experiment.measure(bound)}.")
     print(
         f"The bound is wrong with probability {share:g}, which is a part of delta = {experiment.settings['delta']:g}."
@@ -365,29 +413,26 @@ def pilot(given, experiment):
 
 def plan_pilot(experiment):
     """Write the form of a pilot, which measures every arm equally often, at least twice."""
-    if experiment.log.exists() or experiment.is_filled(PILOT):
+    if experiment.is_measured() or experiment.is_filled(PILOT):
         raise ValueError(
             f"{PILOT} already has rewards: enter them with the command pilot {PILOT}."
-            if not experiment.log.exists()
+            if not experiment.is_measured()
             else "A pilot comes before all other measurements, and this experiment already has some: use ask."
         )
     K = len(experiment.names)
     times = max(2, ceil(pilot_size(FACTOR, SHARE * experiment.settings["delta"], n_arms=K) / K))
-    rows = in_order(experiment, np.full(K, times), np.random.default_rng([K, times]))
-    experiment.write_form(PILOT, *rows)
+    arms = in_order(experiment, np.full(K, times), np.random.default_rng([K, times]))
+    experiment.write_form(PILOT, *experiment.form(arms))
     print(f"{PILOT} has {times * K} rows: each of the {K} arms {times} times, in random order.")
     print(f"Measure them in this order and write the results into the column {experiment.columns[1]!r}.")
     print(f"Next: pilot {PILOT}{experiment.elsewhere}")
 
 
 def in_order(experiment, wanted, rng):
-    """Return columns and rows of a form, one row for each measurement, in random order or plate by plate."""
-    arm, reward = experiment.columns
+    """Return the arm of each measurement in random order; every plate has the same share of each arm."""
     if size := experiment.settings["plate"]:
-        layout = plates(wanted, experiment.names, size=size, rng=rng)
-        return ["plate", "well", arm, reward], [[*row, ""] for row in layout.itertuples(index=False)]
-    arms = rng.permutation(np.repeat(np.arange(len(wanted)), wanted))
-    return [arm, reward], [[experiment.names[k], ""] for k in arms]
+        return plates(wanted, size=size, rng=rng)["arm"].tolist()
+    return rng.permutation(np.repeat(np.arange(len(wanted)), wanted)).tolist()
 
 
 def plan_(given, experiment):
@@ -444,13 +489,13 @@ def ask(given, experiment):
         warn_of_the_first(experiment, int(request.sum()))
         asked, K = np.count_nonzero(request), len(experiment.names)
         which = "every arm" if asked == K else f"{asked} of the {K} arms"
-        print(f"The first request contains {which}, and more often the arms that inform about many others.")
-        print("Each row is a new measurement of a fresh sample, not a second reading of the same sample.")
+        said = [
+            f"The first request contains {which}, and more often the arms that inform about many others.",
+            "Each row is a new measurement of a fresh sample, not a second reading of the same sample.",
+        ]
         if not experiment.settings["budget"]:
-            print(
-                "Rounding to whole measurements sets a smallest size of a request. To measure less in all, import again"
-            )
-            print("with --budget N, or with --accept G if an arm that is G behind the best is good enough.")
+            said.append("To set the number of measurements yourself, import again with --budget N.")
+        return show(experiment, lab, said)
     show(experiment, lab)
 
 
@@ -469,30 +514,33 @@ def warn_of_the_first(experiment, asked):
         )
 
 
-def show(experiment, lab):
-    """Print what to measure now and write it into the form, or print the answer."""
+def show(experiment, lab, said=()):
+    """Write what to measure now into the form and print it, or print the answer."""
     if lab.result is not None:
         with suppress(FileNotFoundError):
-            if not experiment.is_filled(FORM):
+            if not experiment.is_filled(FORM, lab.told_tickets):
                 experiment.path(FORM).unlink()
         print(answer(experiment, lab))
         return print(f"Next: report, standings{experiment.elsewhere}")
+    if experiment.is_filled(FORM, lab.told_tickets):
+        raise ValueError(
+            f"{FORM} has rewards that were not told, and stays as it is: give the command tell {FORM}; or, if you do "
+            f"not want them, rename {FORM} and give the command ask."
+        )
     wanted = lab.ask()
+    tickets = lab.tickets(lambda new: in_order(experiment, new, np.random.default_rng([made(lab), *new])))
+    experiment.write_form(FORM, *experiment.form([arm for _, arm in tickets], [ticket for ticket, _ in tickets]))
+    for line in said:
+        print(line)
     shown = pd.Series(wanted, index=pd.Index(experiment.names, name=experiment.columns[0]), name="wanted")
     shown = shown[shown > 0]
     print(shown.iloc[:SHOWN].to_string())
     more = f" (and {len(shown) - SHOWN} more)" if len(shown) > SHOWN else ""
     is_wanted = "is wanted" if wanted.sum() == 1 else "are wanted"
     print(f"{several(wanted.sum(), 'measurement')} of {several(len(shown), 'arm')}{more} {is_wanted}.")
-    if experiment.is_filled(FORM):
-        raise ValueError(
-            f"{FORM} has rewards, and stays as it is: give the command tell {FORM}; or, if you gave these rewards with "
-            f"another file before, rename {FORM} and give the command ask."
-        )
-    experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made(lab), *wanted])))
     print(
-        f"{FORM} has a row for each measurement, in random order. Measure in this order, and fill the column "
-        f"{experiment.columns[1]!r}."
+        f"{FORM} has a row with a ticket for each measurement, in random order. Measure in this order, and fill the "
+        f"column {experiment.columns[1]!r}."
     )
     print(f"Next: tell {FORM}{experiment.elsewhere}")
 
@@ -508,7 +556,7 @@ def answer(experiment, lab):
     described = experiment.arms.described.loc[:, lambda columns: columns.nunique() > 1]
     best = described.iloc[lab.result.recommendation]
     row = ", ".join(f"{own[key]} {best[key]}" for key in described)
-    spare = f" ({several(len(lab._stock), 'further measurement')} not needed)" if len(lab._stock) else ""
+    spare = f" ({several(lab.unused, 'further measurement')} not needed)" if lab.unused else ""
     said = f"The answer is {best.name} ({row}), after {several(made(lab), 'measurement')}{spare}."
     numbers = [key for key in described if described[key].dtype.kind == "f"]
     ends = [f"the highest {own[key]}" for key in numbers if best[key] == described[key].max()]
@@ -522,88 +570,51 @@ def answer(experiment, lab):
 
 
 def tell(given, experiment):
-    path, form = found(given.file, experiment.folder), experiment.path(FORM)
-    lab = experiment.lab()
-    if is_recorded(experiment, lab, path, given.sure):
-        print(f"The rows of {path} are the last ones in the log: they were recorded before, and none is counted twice.")
-        print(f"{DOUBTS['were told before']}, tell them again with --sure, from another file than {FORM}.")
-    elif lab.result is not None:
-        raise ValueError(f"{answer(experiment, lab)} Nothing more is asked for, and {path} was not taken.")
-    else:
-        take(given, experiment, lab, path)
-    if form.exists() and marks(experiment, form) == last_marks(lab):
-        kept_as = unused(experiment, "measured_{}.csv")
-        form.rename(kept_as)
-        print(f"{FORM} is kept as {kept_as.name}.")
+    path = found(given.file, experiment.folder)
+    lab, sample = experiment.lab(), experiment.read(path)
+    if not given.sure and (doubt := far_off(raw_rows(sample), lab.all_told, experiment.names)):
+        raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
+    with heard() as said:
+        told = kept(experiment, path, sample, partial(lab.tell, extra=given.extra))
+    if told.before:
+        print(f"{several(told.before, 'row')} of {path} {'was' if told.before == 1 else 'were'} told before.")
+    if told.counted:
+        print(f"{told.counted:,} taken, {several(int(lab.all_told.counts.sum()), 'measurement')} in all.")
+    if told.without:
+        print(f"{several(told.without, 'row')} without a ticket: kept as extra measurements.")
+    if lab.unused and lab.result is None:
+        print(f"{several(lab.unused, 'measurement')} will answer later requests.")
+    for text in said:
+        note(text)
     show(experiment, lab)
 
 
-def is_recorded(experiment, lab, path, sure):
-    """Return whether the rows of a file are the last ones in the log, because a tell was interrupted or repeated.
-
-    A few rewards may be equal by chance, so `told_before` tests the rows of a form that is newer than the log.
-    """
-    if not last_marks(lab) or marks(experiment, path) != last_marks(lab):
-        return False
-    form, old = experiment.path(FORM), path.stat().st_mtime_ns <= experiment.log.stat().st_mtime_ns
-    if old and form.exists() and path.samefile(form):
-        return True
-    with heard():
-        sample = experiment.measurements(path)
-    return not sure and bool(told_before(raw_rows(sample), sample, lab._told, lab._watch.sigma))
-
-
-def last_marks(lab):
-    """Return the marks of the rows of the last file that was told and not taken back."""
-    return lab._told.files[-1][1] if lab._told.files else []
-
-
-def marks(experiment, path):
-    """Return the marks of the rows of a file, none if it cannot be read."""
-    with suppress(ValueError), heard():
-        return [row.mark for row in raw_rows(experiment.measurements(path))]
-    return []
-
-
-def take(given, experiment, lab, path):
-    """Hand over the rows of a file to a Lab, and save its log."""
-    sample = experiment.read(path)
-    surplus = np.maximum(sample.counts - lab.ask(), 0)
-    more, short = int(surplus.sum()), lab.ask() - sample.counts
-    if more and short.sum() == 0 and not given.sure:
-        extra, missing = (some([experiment.names[k] for k in np.flatnonzero(part > 0)]) for part in (-short, short))
-        raise ValueError(
-            f"{extra} has more rows than asked for, and {missing} fewer: was a name changed? Nothing was taken. "
-            "Correct the file, or add --sure"
-        )
-    with heard() as said:
-        lab.tell(sample, keep=True)
-    for doubt, remedy in DOUBTS.items() if not given.sure else ():
-        if text := next((text for text in said if doubt in text), ""):
-            raise ValueError(f"{whole(text.partition(': has the same')[0])} Nothing was taken. {remedy}, add --sure.")
-    lab.save(experiment.log)
-    print(f"{sample.counts.sum():,} taken, {several(made(lab) + len(lab._stock), 'measurement')} in all.")
-    if more:
-        arms = some([experiment.names[k] for k in np.flatnonzero(surplus)])
-        print(f"{more:,} of them ({arms}) are more than was asked for: they are kept, and answer later requests.")
-    for text in said:
-        note(text)
+def kept(experiment, path, sample, tell):
+    """Keep a copy of a file, and tell its measurements under the name of the copy."""
+    copy, content = unused(experiment, "measured_{:04}.csv"), path.read_bytes()
+    if sha256(content).hexdigest() != sample.sha256:
+        raise ValueError(f"{path} was changed while it was read: give the command again.")
+    atomic_write(copy, content)
+    sample.file = copy.name
+    try:
+        told = tell(sample)
+    except (ValueError, OSError):
+        copy.unlink()
+        raise
+    if told is not None and not told.counted:
+        copy.unlink()
+    return told
 
 
 def undo(given, experiment):
     lab = experiment.lab()
-    last = last_marks(lab)
     said = lab.undo(given.reason)
-    lab.save(experiment.log)
-    print(whole(said))
-    if experiment.settings["pilot"] and not lab.log and not len(lab._stock):
-        kept_as = unused(experiment, "log_{}.csv")
-        experiment.log.rename(kept_as)
+    print(f"{whole(said)} Correct a file before you tell it again.")
+    if experiment.settings["pilot"] and lab.all_told is None:
+        put_away = experiment.begin_again()
         experiment.write(pilot=None, planned=None)
-        print(f"That was the pilot: sigma is unknown again. The log is kept as {kept_as.name}.")
+        print(f"That was the pilot: sigma is unknown again. The log is kept as {put_away}.")
         lab = experiment.lab()
-    elif kept := [path.name for path in experiment.folder.glob("measured_*.csv") if marks(experiment, path) == last]:
-        print(f"The last file told was {kept[0]}: correct it before you tell it again.")
     show(experiment, lab)
 
 
@@ -775,9 +786,8 @@ def parser():
 
     new = command("tell", tell, "hand over a csv with some or all of the measurements asked for")
     new.add_argument("file")
-    new.add_argument(
-        "--sure", action="store_true", help="take the file although rows look like rows told before, or like errors"
-    )
+    new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")
+    new.add_argument("--extra", action="store_true", help="take more rows of an arm than were asked for")
 
     new = command("undo", undo, "take back the last file")
     new.add_argument("reason", nargs="?", default="", help="the reason, for the log")
@@ -788,6 +798,9 @@ def parser():
 
 def main(given: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):  # a character that the terminal does not have is no reason to stop
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     options = parser().parse_args(given)
     try:
         with warnings.catch_warnings():
@@ -808,6 +821,9 @@ def main(given: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(sentence(error), file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Stopped. What was saved before is still there.", file=sys.stderr)
+        return 130
 
 
 def shown(message, category, *where, **more):

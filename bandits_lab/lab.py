@@ -1,171 +1,47 @@
 """Run a rule by hand: ask what to pull, tell the rewards, and keep a log.
 
-A Lab also has steps for mistakes and for earlier measurements. Every such step is tried on a copy, which is made from
-the log and replaces the Lab if the step succeeds. A log whose requests the rule does not reproduce is refused; a new
-Lab can take over its measurements with `tell_history`.
+All rewards that are told form one pool. The rule is run from its beginning, and each of its requests is answered with
+the rows of the pool, arm by arm and in the order in which they were told; what is missing is the open request. This is
+valid because the rewards of an arm are independent, and because the rule reads them in their order and leaves none out.
+A sum of several pulls is only used whole, so its number of pulls must have been fixed beforehand. The log holds the
+pool, and therefore the state: `undo` adds a record and runs the rule again.
 """
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bandits_lab import diagnosis
 from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
-from bandits_lab.experiment import differences, identify
-from bandits_lab.measurements import far_off, label, positions, raw_rows, several, told_before
-from bandits_lab.noise import DriftWarning, SigmaWarning
-from bandits_lab.requests import Drive, Stock, checked_sample, following, rows_of, surplus_rows
-from bandits_lib.protocol import Rule, Sample, total, unroll
+from bandits_lab.experiment import describe, differences, identify
+from bandits_lab.measurements import Raw, far_off, label, nothing, positions, raw_rows, several
+from bandits_lab.noise import DriftWarning, SigmaWarning, Watch
+from bandits_lib.files import locked
+from bandits_lib.protocol import Result, Rule, Sample, checked_batch, total, unroll
 
 if TYPE_CHECKING:
     from bandits_lab.anytime_intervals import Standings
 
-
-def replay(lab, log, path):
-    """Replay a `Log` into a `Lab` without results, and return the warnings; a ValueError names the line in `path`."""
-    try:
-        logs.check_same(log, lab.experiment)
-        here, there = lab.experiment, log.experiment
-        lab._name(here._replace(names=here.names or there.names, unit=here.unit or there.unit))
-        lab._head, standing = log.head, logs.standing(log.entries)
-        for entry in standing:
-            _repeat(lab, entry)
-    except ValueError as error:
-        raise ValueError(f"{path}, {error}") from None
-    lab._texts = list(map(logs.text, log.entries))
-    if not standing:
-        lab._write()
-    return [f"{path}: {message}" for message in (_torn(log), _changed(log)) if message]
-
-
-def _repeat(lab, entry):
-    """Tell a Lab what an entry of a log holds, and refuse an entry that the rule does not reproduce."""
-    lab._stock.move(entry.stock)
-    lab._by_hand = lab._by_hand or bool(entry.told and not entry.stock)
-    if entry.changed:
-        raise _refusal(entry.line, "here an arm was dropped or a request was closed, which is no longer possible")
-    if lab.result is not None:
-        raise _refusal(entry.line, f"the log goes on, but here the algorithm is done after request {lab._request}")
-    if entry.told:
-        row = entry.told[0]
-        if row.request != lab._request:
-            raise _refusal(row.line, f"the row answers request {row.request}, but this is request {lab._request}")
-        sample = _sample(entry.told, lab._K)
-        try:
-            lab._take(lab._check(sample))
-        except ValueError as error:
-            raise ValueError(f"line {row.line}: {error}") from None
-    if entry.asked:
-        _check_asked(lab, entry.asked)
-    if entry.done is not None and lab.result is None:
-        raise _refusal(entry.line, f"the log ends after request {entry.done}, but here the algorithm asks for more")
-    if entry.marks:
-        lab._told.add(entry.marks, entry.told[0].request if entry.told else 0)
-
-
-def _check_asked(lab, rows):
-    """Refuse a request in a log that differs from the open request."""
-    line, request = rows[0].line, rows[0].request
-    if lab.result is not None:
-        raise _refusal(line, f"the log has a request {request}, but here the algorithm is done")
-    asked = _dense(rows, "asked", lab._K)
-    if request != lab._request or lab._parts:
-        raise _refusal(line, f"the log has a request {request}, but here request {lab._request} is open")
-    if apart := max(np.maximum(asked - lab._missing, 0).sum(), np.maximum(lab._missing - asked, 0).sum()):
-        differ = f"{apart} of its {asked.sum()} measurements differ"
-        raise _refusal(line, f"request {request} in the log differs from the one computed here ({differ})")
-
-
-def _refusal(line, what):
-    return ValueError(
-        f"line {line}: {what}, so this log cannot be continued. Likely causes: {logs.MACHINE}. The log is left as it "
-        "is; begin another with lab = Lab(algorithm), and hand over the measurements in this one with "
-        "lab.tell_history(path)"
-    )
-
-
-def _changed(log):
-    lines = [str(entry.line) for entry in log.entries if entry.changed_since]
-    if not lines:
-        return ""
-    return (
-        f"the entry in line {', '.join(lines)} was changed after it was written, by hand or by a spreadsheet that "
-        "rounds: it counts as it stands now"
-    )
-
-
-def _torn(log):
-    if not log.torn:
-        return ""
-    return (
-        f"its end, {log.torn!r}, is left out: no '# end' follows, so the save that wrote it was cut short. "
-        "Tell again the measurements that are still wanted, see ask(); the next save turns the end into a remark"
-    )
-
-
-def _measurements(path, experiment, K):
-    """Return what a log of the same arms holds: earlier measurements that are left, and one Sample for each request."""
-    log, stock, requests = logs.read(path), Stock(), dict[int, list[logs.Row]]()
-    if clauses := differences(_only_arms(log.experiment), _only_arms(experiment)):
-        raise ValueError(f"{path} holds measurements of other arms: {'; '.join(clauses)}")
-    for entry in logs.standing(log.entries):
-        stock.move(entry.stock)
-        for row in entry.told:
-            requests.setdefault(row.request, []).append(row)
-    left = ([logs.Row(0, 0, arm, 0, *piece)] for arm, pieces in stock.pieces.items() for piece in pieces)
-    return [_sample(rows, K) for rows in (*left, *requests.values())]
-
-
-def _only_arms(experiment):
-    arms = {name: value for name, value in experiment.arguments.items() if name in ("arms", "d")}
-    return experiment._replace(rule="", arguments=arms, defaults={})
-
-
-def _sample(rows, K):
-    counts = _dense(rows, "count", K)
-    return Sample(counts, _dense(rows, "sum", K), _dense(rows, "squares", K))
-
-
-def _dense(rows, field, K):
-    """Return the sums of one field of rows as an array (K,)."""
-    values = np.zeros(K, np.int64 if field in ("asked", "count") else float)
-    for row in rows:
-        if row.arm >= K:
-            raise ValueError(f"line {row.line}: arm {row.arm} is not one of 0..{K - 1}")
-        values[row.arm] += getattr(row, field)
-    return values
-
-
-def _told(steps):
-    """Return in words what entries of a log that belong together did."""
-    told = [row for entry in steps if not entry.stock for row in entry.told]
-    before = [row for entry in steps if not entry.told for row in entry.stock]
-    if told:
-        return f"{several(sum(row.count for row in told), 'measurement')} told in answer to request {told[0].request}"
-    return several(sum(row.count for row in before), "earlier measurement")
-
-
-def _one_line(reason):
-    """Return a reason as one line that no spreadsheet changes."""
-    text = label(" ".join(str(reason or "").replace("\0", "").split())).replace('"', "'").rstrip(",; ")
-    return text.encode("utf-8", "backslashreplace").decode()
+LETTERS = "CDFGHKLMNPRTVWXZ"  # of tickets
+SHOWN = ("delta", "budget", "sigma")
+MANY = 10  # a Lab warns if the first request asks for more than so many times the pulls asked for with scale=None
 
 
 class ReplayWarning(UserWarning):
-    """The warning that a replayed log was cut short or changed.
+    """The warning that a log was cut short, or that the rule now makes other requests than the log holds.
 
     Parameters
     ----------
     message : str
-        What was left out or changed, and where.
-
-    Notes
-    -----
-    Either the last entry of the log was cut short, or an entry was changed after it was written.
+        What does not count, or the request at which they part.
 
     Examples
     --------
@@ -177,20 +53,25 @@ class ReplayWarning(UserWarning):
         super().__init__(message)
 
 
-SHOWN = ("delta", "budget", "sigma")
-MANY = 10  # a Lab warns if the first request asks for more than so many times the pulls asked for with scale=None
+class Told(NamedTuple):
+    """What `Lab.tell` did with the measurements that it was given."""
+
+    counted: int
+    before: int  # were told before, and do not count again
+    without: int  # counted measurements without a ticket
 
 
-class Lab(Drive):
-    """A rule that you run by hand, with its log; `Lab(algorithm, log)` continues where you stopped.
+class Lab:
+    """A rule that you run by hand, with its log; `Lab(algorithm, path)` continues where you stopped.
 
     Parameters
     ----------
     algorithm : Rule
         A rule, for example `rage(arms, delta=0.05)`. A function of your own needs the decorator `bandits_lib.rule`.
-    log : iterable of Sample, or path, default ()
-        Samples told before, or the path of a csv written by `save`. They are replayed into the rule.
-    names : sequence of str, optional
+    path : path, optional
+        The log. Every result is written into it before `tell` returns; an existing log is continued. Without a path,
+        nothing is written.
+    names : sequence, optional
         Labels of the K arms. A log keeps the labels with which it begins, and cannot be opened with others.
     unit : str, default ""
         Unit of the reward. A log keeps the unit with which it begins, and cannot be opened with another.
@@ -198,11 +79,13 @@ class Lab(Drive):
     Attributes
     ----------
     log : list of Sample
-        The Samples that were told so far.
+        The measurements that have answered requests; those told together are one Sample for each request.
     requests : list of int
         For each Sample, the number of the request that it answered.
     result : Result or None
         The answer of the algorithm; None until it is done.
+    all_told : Sample or None
+        All measurements that were told, also those that no request has used.
     experiment : Experiment
         The rule and its arguments.
     names : list of str or None
@@ -213,15 +96,14 @@ class Lab(Drive):
     Raises
     ------
     ValueError
-        For an algorithm that is not a fresh rule, a log of another experiment (the message says what differs), a row
-        that cannot be right (with its line number), and a log with other requests than the rule makes.
-    FileNotFoundError
-        If there is no file at the path.
+        For an algorithm that is not a fresh rule or cannot be made again, for a log of another experiment (the message
+        says what differs), and for a line of a log that cannot be read (with its number).
 
     Warns
     -----
     ReplayWarning
-        If a replayed log was cut short or changed.
+        If the last line of the log was cut short, or if the rule now makes other requests than the log holds. The log
+        counts, and the experiment goes on.
     SigmaWarning
         If the replicates told so far contradict the rule's `sigma`.
     DriftWarning
@@ -231,9 +113,7 @@ class Lab(Drive):
 
     Notes
     -----
-    The log is the state of the experiment: it holds all requests and rewards. If the rule makes other requests than the
-    log holds, for example another version of the rule, the log is refused and left as it is; a new Lab can take over
-    its measurements with `tell_history`.
+    Several programs may write to the same log. Each takes in what the others have written before it writes.
 
     Examples
     --------
@@ -245,25 +125,37 @@ class Lab(Drive):
     def __init__(
         self,
         algorithm: Rule,
-        log: "Iterable[Sample] | str | os.PathLike" = (),
+        path: "str | os.PathLike | None" = None,
         *,
         names: Sequence | None = None,
         unit: str = "",
     ) -> None:
+        if not isinstance(path, str | os.PathLike | None):
+            raise ValueError(f"path must be that of a log; got {type(path).__name__}. Hand over Samples with tell")
         labels = () if names is None else tuple(positions(names))
-        super().__init__(algorithm, identify(algorithm)._replace(names=labels, unit=_one_line(unit)))
-        if labels and self._missing is not None and len(labels) != self._K:
+        self._name(identify(algorithm)._replace(names=labels, unit=_one_line(unit)))
+        self._rule = algorithm  # is never advanced
+        self._path: Any = None if path is None else Path(os.path.realpath(path))
+        self._records, self._size, self._torn = [logs.first(self.experiment)], 0, b""
+        self._watch = Watch(self.experiment.arguments)
+        self._restart()
+        if labels and self._K and len(labels) != self._K:
             raise ValueError(f"there must be one name for each of the {self._K} arms; got {len(labels)} names")
-        if isinstance(log, str | os.PathLike):
-            for message in replay(self, logs.read(log), log):
-                warnings.warn(message, ReplayWarning, stacklevel=2)
-            self._fill()
+        if self._path is not None and self._path.exists():
+            self._catch_up()
             self._look()
         else:
             self._warn_of_unit()
-            self._write()
-            for sample in log:
-                self.tell(sample)
+
+    @property
+    def told_tickets(self) -> set[str]:
+        """Return the tickets that were told."""
+        return set(self._told)
+
+    @property
+    def unused(self) -> int:
+        """Return how many measurements no request has used yet."""
+        return sum(count for rows in self._pool.values() for _, count, *_ in rows)
 
     def ask(self) -> Any:  # with a union with None, mypy would want a check from every caller
         """Return what to pull next.
@@ -281,24 +173,68 @@ class Lab(Drive):
         """
         return None if self._missing is None else self._missing.copy()
 
-    def tell(self, sample: Sample, *, keep: bool = False) -> None:
+    def tickets(self, order: Callable[[np.ndarray], Iterable[int]] | None = None) -> list[tuple[str, int]]:
+        """Return a ticket for each measurement that is wanted; a row with a ticket counts once, however often told.
+
+        Parameters
+        ----------
+        order : callable, optional
+            Puts the pulls (K,) into an order: it returns the arm of each pull. By default, arm by arm.
+
+        Returns
+        -------
+        list of (str, int)
+            Ticket and arm of each pull that is wanted. Tickets that were given out for this request come first.
+
+        Examples
+        --------
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> len(Lab(rage(np.eye(3), delta=0.05)).tickets())
+        275
+        """
+        with self._writing():
+            if self._missing is None:
+                return []
+            lacking, found = self._missing.copy(), []
+            for ticket, (request, arm) in self._issued.items():
+                if request == self._request and ticket not in self._told and lacking[arm]:
+                    found.append((ticket, arm))
+                    lacking[arm] -= 1
+            if lacking.any():
+                arms: Any = np.repeat(np.arange(self._K), lacking) if order is None else order(lacking)
+                start = sum(request == self._request for request, _ in self._issued.values()) + 1
+                key = f"{''.join(LETTERS[int(digit, 16)] for digit in self._records[0]['id'][:2])}{self._request}"
+                new = [(f"{key}-{number:04d}", int(arm)) for number, arm in enumerate(arms, start)]
+                self._append([self._asked(new)])
+                self._repeat(self._records[-1:])
+                found += new
+            return found
+
+    def tell(self, sample: Sample, *, extra: bool = False) -> Told:
         """Hand over the rewards of some or all pulls that were asked for.
 
         Parameters
         ----------
         sample : Sample
-            Counts (K,), at most those asked for unless `keep` is set, sums in units of reward, and sums of squares in
-            squared units of reward.
-        keep : bool, default False
-            Whether to keep single rewards beyond those asked for, in the order of `read_measurements`, for later
-            requests.
-            The guarantee stands: the rule has not seen them, and reads the rewards of an arm one after the other.
+            Counts (K,), sums in units of reward, and sums of squares in squared units of reward; or what
+            `read_measurements` returns, whose rows count one by one.
+        extra : bool, default False
+            Whether to take more pulls than were asked for. The surplus is kept for later requests. The guarantee
+            stands: the rule has not seen it, and reads the rewards of an arm one after the other.
+
+        Returns
+        -------
+        Told
+            The numbers of measurements that count, that were told before and do not count again, and that count but
+            have no ticket.
 
         Raises
         ------
         ValueError
-            If pulls were not asked for, or if numbers cannot be rewards; nothing is changed. Also if the algorithm
-            refuses the rewards; the log does not contain them, and you can make the Lab again from the log.
+            If pulls were not asked for, if numbers cannot be rewards, if a ticket is unknown or was told with another
+            reward, or if the algorithm refuses the rewards; nothing is changed.
+        OSError
+            If the log cannot be written; nothing is changed.
 
         Warns
         -----
@@ -308,8 +244,7 @@ class Lab(Drive):
         LinearityWarning
             With the last Sample, if the measurements contradict a linear model, or cannot test it.
         UserWarning
-            If rows were told before and chance does not explain it, such as a file read twice; if a single reward lies
-            far from all others, such as a typing error.
+            If a single reward lies far from all others, such as a typing error.
 
         Examples
         --------
@@ -317,61 +252,143 @@ class Lab(Drive):
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
         >>> n = lab.ask()
-        >>> lab.tell(Sample(n, n * [2.0, 0.0], n * [5.0, 1.0]))
+        >>> lab.tell(Sample(n, n * [2.0, 0.0], n * [5.0, 1.0])).counted
+        155
         >>> lab.result.recommendation
         0
         """
-        if keep and self._missing is not None:
+        with self._writing():
+            if not self._K:
+                self._check_open()
             checked = checked_sample(sample, self._K)
-            if (checked.counts > self._missing).any():
-                self._keep(surplus_rows(sample), raw_rows(sample), checked)
-                return
-        given, sample, request = sample, self._check(sample), self._request
-        rows = raw_rows(given)
-        messages = self._doubts(rows, sample)
-        self._take(sample)
-        if sample.counts.any():
-            marks = tuple(row.mark for row in rows)
-            self._told.add(marks, request)
-            self._write(request, sample, marks=marks)
-            self._by_hand = True
-            for message in messages:
-                warnings.warn(message, stacklevel=2)
-            self._fill()
+            rows, before = self._new(getattr(sample, "rows", ()) or raw_rows(checked), getattr(sample, "sha256", ""))
+            self._check_asked(rows, extra)
+            doubt = far_off(rows, self.all_told, self.names)
+            self._take(rows, getattr(sample, "file", ""), getattr(sample, "sha256", ""))
+        if doubt:
+            warnings.warn(doubt, stacklevel=2)
         self._look()
+        return Told(sum(row.count for row in rows), before, sum(row.count for row in rows if not row.ticket))
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the log as a csv that a person can read, or add the new entries to it.
+    def tell_history(self, samples: "Sample | Iterable[Sample] | str | os.PathLike", *, planned: bool = False) -> None:
+        """Hand over measurements made before the experiment, each of which answers one request for its arm.
 
         Parameters
         ----------
-        path : path or str
-            The file. Its entries are never replaced; the entries that are missing there are appended.
+        samples : Sample, iterable of Sample, or path
+            Single rewards in the order in which they were made, none left out, such as the rows of
+            `read_measurements`; or sums; or the path of another log of the same arms.
+        planned : bool, default False
+            Whether the number of pulls of every sum was fixed before the first of its pulls. Sums need that; those of a
+            log have it.
 
         Raises
         ------
         ValueError
-            If the file holds results that this Lab was not told (another Lab has saved there), another experiment, or
-            no log. The file is left as it is.
-        FileNotFoundError, PermissionError, TimeoutError
-            If the file cannot be written.
+            For numbers that cannot be rewards, for sums of pulls whose numbers were not planned, for a log that was
+            handed over before, and if the algorithm is done. Nothing is changed.
+
+        Warns
+        -----
+        UserWarning
+            For sums, if the rule asks for one pull at a time and therefore cannot use them.
 
         Notes
         -----
-        If the program is killed while it writes, nothing that was saved before is lost. The docstring of
-        `bandits_lab.log` shows a file.
+        Every rule keeps its guarantee, because it reads the rewards of an arm one after the other, whoever measured
+        them. The arms and the noise must be the same, and the rule and its arguments must have been chosen without
+        regard to these rewards. Rewards that no request asks for are not used. A sum is used whole, when it fits.
 
         Examples
         --------
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
-        >>> lab.tell(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2))
-        >>> lab.save("log.csv")
-        >>> Lab(rage(np.eye(2), delta=0.05), "log.csv").ask().tolist()
+        >>> lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
+        >>> lab.ask().tolist()
         [76, 76]
         """
-        logs.save(path, self.experiment, self._head, self._texts)
+        batches: Any = samples
+        name, digest = getattr(samples, "file", ""), getattr(samples, "sha256", "")
+        with self._writing():
+            self._check_open()
+            if isinstance(batches, str | os.PathLike):
+                name, digest, planned = Path(batches).name, sha256(Path(batches).read_bytes()).hexdigest(), True
+                given = _rows_of(batches, self.experiment)
+            elif isinstance(batches, Iterable):
+                parts = [batches] if isinstance(batches, Sample) else batches
+                checked = ((part, checked_sample(part, self._K)) for part in parts)
+                given = [row for part, sample in checked for row in getattr(part, "rows", ()) or raw_rows(sample)]
+            else:
+                kind = type(batches).__name__
+                raise ValueError(f"samples must be a Sample, an iterable of Samples or the path of a log; got {kind}")
+            if summed := next((row for row in given if row.count > 1 and not planned), None):
+                raise ValueError(
+                    f"a sum of several measurements ({summed.count} of arm {summed.arm}) is used only if their number "
+                    "was planned: give single rewards in the order in which they were made, or pass planned=True if "
+                    "the number of measurements of every sum was fixed before the first of them"
+                )
+            if not given:
+                raise ValueError("there is no measurement in samples: give at least one pull")
+            rows, _ = self._new(given, digest)
+            if not rows:
+                raise ValueError(f"{name} was handed over before, and counts once: leave it out")
+            doubt = far_off(rows, self.all_told, self.names)
+            self._take(rows, name, digest)
+        if doubt:
+            warnings.warn(doubt, stacklevel=2)
+        self._look()
+        if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
+            warnings.warn(
+                f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several, so they "
+                "stay unused: give single rewards in the order in which they were made",
+                stacklevel=2,
+            )
+
+    def undo(self, reason: str = "") -> str:
+        """Take back the measurements that were told last.
+
+        Parameters
+        ----------
+        reason : str, default ""
+            The reason, for the log.
+
+        Returns
+        -------
+        str
+            What was taken back, in words.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to take back.
+
+        Notes
+        -----
+        Use `undo` for errors in the records only, such as a typing error. Discarding a result because of its value
+        invalidates the guarantee. The measurements stay in the log, followed by a record that takes them back.
+
+        Examples
+        --------
+        >>> from bandits_lib import Sample
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.eye(2), delta=0.05))
+        >>> lab.tell(Sample.of([0, 1], [18.0, 2.3], 2)).counted
+        2
+        >>> lab.undo("1.8 was meant")
+        'taken back: 2 measurements'
+        >>> lab.ask().tolist()
+        [78, 77]
+        """
+        with self._writing():
+            if not (standing := logs.standing(self._records)):
+                raise ValueError("nothing was told: there is nothing to undo")
+            last = standing[-1]
+            self._append([logs.record("undone", last["id"], _one_line(reason))])
+            self._restart()
+        self._look()
+        said = several(sum(count for _, _, count, *_ in last["rows"]), "measurement")
+        return f"taken back: {said}{last['file'] and ' of ' + last['file']}"
 
     def standings(self, **options: Any) -> "Standings":
         """Return the current leader, the items that may still be the best, and their intervals.
@@ -410,186 +427,292 @@ class Lab(Drive):
         else:
             here, wanted = sum(int(part.counts.sum()) for part in self._parts), int(self._missing.sum())
             said = [f"request {self._request} is open, {here} of its {here + wanted} measurements are told"]
-            said += [f"lab.ask() says which {wanted} are wanted", f"{pulls} told in all"]
-        said += [f"{len(self._stock)} earlier measurements are left"] if len(self._stock) else []
+            said += [f"lab.ask() says which {wanted} are wanted", f"{pulls} used in all"]
+        said += [f"{self.unused} more are kept for later requests"] if self.unused else []
         return f"<Lab of {self.experiment.rule}({rule}): {'; '.join(said)}>"
 
     def __reduce__(self):
         raise TypeError(
-            "a Lab cannot be pickled or copied: use lab.save(path), and make it again with Lab(algorithm, path)"
+            "a Lab cannot be pickled or copied: give it the path of a log, and make it again with Lab(algorithm, path)"
         )
 
-    def _look(self, above=1):
-        """Warn if the rewards contradict the rule's sigma, drift, or at the end are not linear, `above` callers up."""
-        if message := self._watch.message():
-            warnings.warn(message, SigmaWarning, stacklevel=2 + above)
-        if message := self._watch.drift():
-            warnings.warn(message, DriftWarning, stacklevel=2 + above)
-        if self.result is not None and (message := diagnosis.message(self.experiment, self.log, self.result)):
-            warnings.warn(message, LinearityWarning, stacklevel=2 + above)
+    # --- the state, which follows from the records
 
-    def undo(self, reason: str = "") -> str:
-        """Take back the last step: the last Sample, or earlier measurements.
+    def _name(self, experiment):
+        self.experiment = experiment
+        self.names: list[str] | None = list(experiment.names) or None
+        self.unit: str = experiment.unit
+        self._index = {name: row for row, name in enumerate(experiment.names)}
 
-        Parameters
-        ----------
-        reason : str, default ""
-            The reason, for the log.
+    def _restart(self):
+        """Run the rule again from its beginning, and answer its requests from the records."""
+        self.log: list[Sample] = []
+        self.requests: list[int] = []
+        self.result: Result | None = None
+        self.all_told: Any = None  # Sample, None before the first
+        self._pool: Any = defaultdict(list)  # {arm: [(number of the record, count, sum, squares), ...]} of unused rows
+        self._issued: dict[str, tuple[int, int]] = {}  # {ticket: (request, arm)}
+        self._told: dict[str, float] = {}  # {ticket: reward}
+        self._digests: set[str] = set()  # of the files told
+        self._asked_for = self._request = self._records_read = 0
+        self._parts: list[Sample] = []
+        self._missing: Any = None  # (K,), None when the algorithm is done
+        self._parted = 0  # the first request of the log that the rule does not make
+        said, self._watch = self._watch.said, Watch(self.experiment.arguments)
+        self._algorithm = unroll(self._rule.again())
+        self._K = 0
+        self._advance(None)
+        self._repeat(self._records)
+        self._watch.message(), self._watch.drift()
+        self._watch.said &= said  # warnings that still hold are not repeated
 
-        Returns
-        -------
-        str
-            What was taken back, in words.
+    def _repeat(self, records):
+        """Take in records; what was asked while rows counted that were taken back later is not compared."""
+        taken_back, void = {one["of"] for one in records if one["kind"] == "undone"}, set()
+        for one in records:
+            if one["kind"] == "told" and one["id"] not in taken_back:
+                self._use(one)
+            elif one["kind"] == "told":
+                void.add(one["id"])
+            elif one["kind"] == "undone":
+                void.discard(one["of"])
+            elif one["kind"] == "asked":
+                for ticket, arm in one["tickets"]:
+                    self._issued[ticket] = one["request"], self._row(arm)
+                if not void:
+                    self._compare(one)
+            elif one["kind"] == "done" and not void and self._missing is not None:
+                self._parted = self._parted or self._request
 
-        Raises
-        ------
-        ValueError
-            If there is nothing to take back.
+    def _compare(self, asked):
+        wanted = np.zeros(self._K, np.int64)
+        for arm, count in asked["wanted"]:
+            wanted[self._row(arm)] = count
+        same = asked["request"] == self._request and self._missing is not None and (wanted == self._missing).all()
+        self._parted = self._parted or (0 if same else asked["request"])
+        self._asked_for = asked["request"]
 
-        Notes
-        -----
-        Use `undo` for errors in the records only, such as a typing error. Discarding a result because of its value
-        invalidates the guarantee. The step stays in the log, followed by the same rows with opposite signs.
+    def _use(self, told):
+        """Add the rows of a record to the pool, and answer requests with it."""
+        self._records_read += 1
+        added = nothing(self._K)
+        for ticket, name, *row in told["rows"]:
+            if ticket in self._told:
+                continue
+            arm = self._row(name)
+            if ticket:
+                self._told[ticket] = row[1]
+            self._pool[arm].append((self._records_read, *row))
+            _add(added, arm, row)
+        self.all_told = added if self.all_told is None else total([self.all_told, added])
+        if told["sha256"]:
+            self._digests.add(told["sha256"])
+        self._fill()
 
-        Examples
-        --------
-        >>> from bandits_lib import Sample
-        >>> from bandits_lib.fixed_confidence import rage
-        >>> lab = Lab(rage(np.eye(2), delta=0.05))
-        >>> lab.tell(Sample.of([0, 1], [18.0, 2.3], 2))
-        >>> lab.undo("1.8 was meant")
-        'taken back: 2 measurements told in answer to request 1'
-        >>> lab.ask().tolist()
-        [78, 77]
-        """
-        self._check_going()
-        standing = logs.standing(self._log_so_far().entries)
-        last = next((i for i in range(len(standing) - 1, 0, -1) if not (standing[i].told and standing[i].stock)), 0)
-        if last == 0:
-            raise ValueError("nothing was told: there is nothing to undo")
-        text = logs.text(logs.undoing(standing[last:], _one_line(reason)))
-        if self._obstacle:
-            self._texts.append(text)
-            self._refusal = f"they were taken back in the log, but {self._obstacle}"
-            warnings.warn(
-                f"the last step is taken back in the log, but this Lab cannot go on: {self._obstacle}. Save it, "
-                "and open the log with Lab(algorithm, path) and a fresh algorithm",
-                stacklevel=2,
-            )
+    def _fill(self):
+        """Answer requests with rows of the pool as long as some of them fit; rows told together are one Sample."""
+        while self._missing is not None:
+            parts: dict[int, Sample] = defaultdict(lambda: nothing(self._K))
+            for arm in np.flatnonzero(self._missing).tolist():
+                for number, *row in self._fitting(arm):
+                    _add(parts[number], arm, row)
+            if not parts:
+                return
+            for _, part in sorted(parts.items(), key=lambda item: item[0]):
+                self._missing -= part.counts
+                self.log.append(part)
+                self.requests.append(self._request)
+                self._watch.take(part)
+                self._parts.append(part)
+            if not self._missing.any():
+                self._advance(total(self._parts))
+
+    def _fitting(self, arm):
+        """Take out of the pool the rows of an arm that answer the open request, and return them."""
+        wanted, rows = self._missing[arm], self._pool[arm]
+        used: list[Any] = []
+        passed: list[Any] = []
+        for row in rows:
+            if not wanted:
+                break
+            (used if row[1] <= wanted else passed).append(row)
+            wanted -= row[1] if row[1] <= wanted else 0
+        self._pool[arm] = passed + rows[len(used) + len(passed) :]
+        return used
+
+    def _advance(self, reply):
+        """Send `reply` to the rule and keep its next request; a request without pulls is answered at once."""
+        try:
+            request = following(self._algorithm, reply)
+        except StopIteration as stop:
+            self._missing, self.result = None, stop.value
         else:
-            self._become(self._again(text))
-        return f"taken back: {_told(standing[last:])}"
+            self._missing, self._parts, self._K = request.copy(), [], len(request)
+            self._request += 1
 
-    def tell_history(self, samples: "Sample | Iterable[Sample] | str | os.PathLike", *, planned: bool = False) -> None:
-        """Hand over measurements made before the experiment, each of which answers one request for its arm.
+    def _row(self, name):
+        """Return the row of an arm, which a record has by its label or number."""
+        row = self._index.get(name) if self._index else name
+        if isinstance(row, int) and 0 <= row < self._K:
+            return row
+        raise ValueError(f"{self._path or 'the log'} has an arm {name!r}, which is not one of the arms here")
 
-        Parameters
-        ----------
-        samples : Sample, iterable of Sample, or path
-            Single rewards in the order in which they were made, none left out (`measurements.read_each`); or sums; or
-            the path of another log of the same arms, of which the sums of each request are used.
-        planned : bool, default False
-            Whether the number of pulls of every sum was fixed before the first of its pulls. Sums need that; those of a
-            log have it.
+    def _label(self, arm):
+        return self.names[arm] if self.names else int(arm)
 
-        Raises
-        ------
-        ValueError
-            If the experiment already has a result of its own, for numbers that cannot be rewards, and for sums of
-            pulls whose numbers were not planned. Nothing is changed.
+    # --- writing
 
-        Warns
-        -----
-        UserWarning
-            For sums, if the rule asks for one pull at a time and therefore cannot use them.
+    @contextmanager
+    def _writing(self):
+        """Hold the lock of the log, and take in what others have written."""
+        if self._path is None:
+            yield
+            return
+        with locked(self._path):
+            self._catch_up()
+            yield
 
-        Notes
-        -----
-        Every rule keeps its guarantee, because it reads the rewards of an arm one after the other, whoever measured
-        them. The arms and the noise must be the same, and the rule and its arguments must have been chosen without
-        regard to these rewards. Rewards that no request asks for are not used. A sum is used whole, when it fits.
-
-        Examples
-        --------
-        >>> from bandits_lib import Sample
-        >>> from bandits_lib.fixed_confidence import rage
-        >>> lab = Lab(rage(np.eye(2), delta=0.05))
-        >>> lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
-        >>> lab.ask().tolist()
-        [76, 76]
-        """
-        self._check_open()
-        if self._by_hand:
-            raise ValueError(
-                "earlier measurements must come first: make a new Lab, and pass them to tell before any other results"
-            )
-        batches: Any = samples
-        if isinstance(samples, str | os.PathLike):
-            batches, planned = _measurements(samples, self.experiment, self._K), True
-        if not isinstance(batches, Iterable):
-            kind = type(samples).__name__
-            raise ValueError(f"samples must be a Sample, an iterable of Samples or the path of a log; got {kind}")
-        batches = [batches] if isinstance(batches, Sample) else list(batches)
-        rows = rows_of(batches, self._K, planned)
-        if not rows:
-            raise ValueError("there is no measurement in samples: give at least one pull")
-        self._keep(rows, [row for sample in batches for row in raw_rows(sample)], total(batches))
-        if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
+    def _catch_up(self):
+        """Take in the records that are in the file and not here yet."""
+        if not self._path.exists():
+            if self._size:
+                raise FileNotFoundError(f"{self._path} is gone: restore it, or begin another log")
+            return
+        new, size, torn = logs.read(self._path, self._size)
+        if torn and torn != self._torn:
             warnings.warn(
-                f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several, so they "
-                "stay unused: give single rewards in the order in which they were made",
-                stacklevel=2,
+                f"{self._path}: its last line, which begins with {torn[:40]!r}, has no end: the program was stopped "
+                "before it said that this was taken, so it does not count. Tell it again",
+                ReplayWarning,
+                stacklevel=4,
+            )
+        before, self._torn = self._parted, torn
+        if self._size == 0 and new:
+            logged, here = logs.check_same(self._path, new[0], self.experiment), self.experiment
+            self._name(here._replace(names=here.names or logged.names, unit=here.unit or logged.unit))
+            self._records = []
+        self._records, self._size = self._records + new, size
+        if any(one["kind"] == "undone" for one in new):
+            self._restart()
+        else:
+            self._repeat(new)
+        if self._parted and not before:
+            warnings.warn(
+                f"{self._path}: from request {self._parted} on, the rule asks for something else than it did when the "
+                "log was written (likely causes: another version of the library, rounded arms, or a changed file that "
+                "the rule reads). The measurements in the log count, and the experiment goes on",
+                ReplayWarning,
+                stacklevel=4,
             )
 
-    def _keep(self, rows, raw, sample):
-        """Add rows of the log to the stock of earlier measurements, and answer requests from it."""
-        messages = self._doubts(raw, sample)
-        lab = self._again(logs.text(logs.new(stock=rows, marks=tuple(row.mark for row in raw))))
-        lab._fill()
-        self._become(lab)
-        for message in messages:
-            warnings.warn(message, stacklevel=3)
+    def _append(self, records):
+        """Write records; the caller is in `_writing`."""
+        if self._path is not None:
+            all_of_them = self._records + records if self._size == 0 else records
+            self._size, self._torn = logs.append(self._path, all_of_them, self._size, self._torn), b""
+        self._records = self._records + records
 
-    def _doubts(self, rows, sample):
-        """Return warnings about rows that were told before, or that lie far from all others."""
-        before, told = self._told.sample, told_before(rows, sample, self._told, self._watch.sigma)
-        return [text for text in (told, far_off(rows, before, self.names)) if text]
+    def _asked(self, tickets=()):
+        wanted = [[self._label(arm), int(self._missing[arm])] for arm in np.flatnonzero(self._missing)]
+        return logs.record("asked", self._request, wanted, [[ticket, self._label(arm)] for ticket, arm in tickets])
 
-    # --- steps on a copy, which replaces this Lab if the step succeeds
+    def _new(self, rows, digest):
+        """Return the rows that were not told before, and the number of measurements that were."""
+        new, before, told = [], 0, dict(self._told)
+        for row in rows:
+            where = f"line {row.line}: " if row.line else ""
+            if row.ticket and self._issued.get(row.ticket, (0, -1))[1] != row.arm:
+                raise ValueError(f"{where}{self._wrong_ticket(row)}")
+            if row.ticket and row.count != 1:
+                raise ValueError(f"{where}the ticket {row.ticket} is for one measurement; got {row.count}")
+            if row.ticket and told.get(row.ticket, row.sum) != row.sum:
+                raise ValueError(
+                    f"{where}{row.ticket} was told with the reward {told[row.ticket]:.12g}, and has {row.sum:.12g} "
+                    "here: correct the one that is wrong. If it is the one told before, take its file back with undo"
+                )
+            if row.ticket in told or (not row.ticket and digest and digest in self._digests):
+                before += row.count
+                continue
+            if row.ticket:
+                told[row.ticket] = row.sum
+            new.append(row)
+        return new, before
 
-    def _log_so_far(self, more=""):
-        return logs.parse(logs.to_bytes(self._head + "".join(self._texts) + more))
-
-    def _again(self, more=""):
-        """Return a copy of this Lab, made from its log and perhaps one more entry."""
-        lab = object.__new__(type(self))
-        Drive.__init__(lab, self._fresh.again(), self.experiment)
-        replay(lab, self._log_so_far(more), "the log")
-        return lab
-
-    def _become(self, lab):
-        lab._watch.message(), lab._watch.drift()
-        lab._watch.said &= self._watch.said  # warnings that still hold are not repeated
-        self.__dict__ = lab.__dict__
-        self._look(above=2)
-
-    # --- refusals and warnings
-
-    def _check_going(self):
-        if self._refusal:
-            self._check(None)
+    def _wrong_ticket(self, row):
+        if row.ticket in self._issued:
+            asked, got = (self._label(arm) for arm in (self._issued[row.ticket][1], row.arm))
+            return f"the ticket {row.ticket} is of {asked!r}, not of {got!r}: correct the arm or the ticket"
+        return (
+            f"the ticket {row.ticket} is not one of this experiment: correct it; or, if this is another measurement "
+            "of the same arm, leave the ticket empty"
+        )
 
     def _check_open(self):
-        self._check_going()
         if self._missing is None:
-            raise ValueError("the algorithm is done: nothing is asked for")
+            raise ValueError("the algorithm is done and asks for nothing: leave these rewards out")
+
+    def _check_asked(self, rows, extra):
+        """Refuse rows without a ticket that were not asked for, unless they are `extra`, and sums that do not fit."""
+        if rows:
+            self._check_open()
+        left = self.ask()
+        for row in sorted(rows, key=lambda row: not row.ticket):
+            left[row.arm] -= row.count
+            if left[row.arm] >= 0 or row.ticket:
+                continue
+            if not extra:
+                told = sum(other.count for other in rows if other.arm == row.arm)
+                raise ValueError(
+                    f"told {several(told, 'measurement')} of arm {self._label(row.arm)} but only "
+                    f"{self._missing[row.arm]} were asked for: leave the surplus out, or keep it for later requests "
+                    "with extra=True (on the command line: --extra)"
+                )
+            if row.count > 1:
+                raise ValueError(
+                    f"there are more measurements than were asked for, and {row.count} of them come as one sum, which "
+                    "cannot be split: tell single rewards, or leave the surplus out"
+                )
+
+    def _take(self, rows, name, digest):
+        """Use new rows and write them into the log; if the rule or the disk refuses them, nothing is changed."""
+        if not rows:
+            return
+        told = [[row.ticket, self._label(row.arm), int(row.count), float(row.sum), float(row.squares)] for row in rows]
+        records = [logs.record("told", name, digest, told)]
+        if self._asked_for != self._request:
+            records.insert(0, self._asked())
+        try:
+            if self._rule.function.check:  # refuse now, not when the request is complete
+                added = nothing(self._K)
+                for row in rows:
+                    _add(added, row.arm, (row.count, row.sum, row.squares))
+                self._rule.function.check(added)
+            self._repeat(records)
+            self._append(records)
+        except BaseException:
+            self._restart()
+            raise
+        if self.result is not None:
+            with suppress(OSError):  # the rows are in the log, and the result follows from them
+                self._append([logs.record("done", describe(self.result.recommendation))])
+
+    # --- warnings
+
+    def _look(self):
+        """Warn if the rewards contradict the rule's sigma, drift, or at the end are not linear; each warning once."""
+        if message := self._watch.message():
+            warnings.warn(message, SigmaWarning, stacklevel=3)
+        if message := self._watch.drift():
+            warnings.warn(message, DriftWarning, stacklevel=3)
+        if self.result is not None and (message := diagnosis.message(self.experiment, self.log, self.result)):
+            warnings.warn(message, LinearityWarning, stacklevel=3)
 
     def _warn_of_unit(self):
         """Warn if the first request of RAGE needs far more pulls than with an accuracy in units of the noise."""
         scale = self.experiment.arguments.get("scale")
         if scale is None or self._missing is None:
             return
-        first, others = self._missing.sum(), following(unroll(self._fresh.again(scale=None)), None).sum()
+        first, others = self._missing.sum(), following(unroll(self._rule.again(scale=None)), None).sum()
         if first > MANY * others:
             warnings.warn(
                 f"the first request asks for {first:,} measurements, but would ask for {others:,} with scale=None: "
@@ -598,3 +721,78 @@ class Lab(Drive):
                 "largest lead that you expect as scale=..., or scale=None, which sets the accuracy from the noise",
                 stacklevel=3,
             )
+
+
+def following(algorithm, reply):
+    """Return the next request (K,) with pulls; requests without pulls are answered at once."""
+    while not (request := checked_batch(algorithm.send(reply))).any():
+        reply = nothing(len(request))
+    return request
+
+
+def _add(sample, arm, row):
+    for field, number in zip(sample, row, strict=True):
+        field[arm] += number
+
+
+def _rows_of(path, experiment):
+    """Return the rows in another log of the same arms, without their tickets."""
+    records, *_ = logs.read(path)
+    head, here = records[0], experiment.arguments
+    there, same = head["arguments"], ("arms", "d")
+    parts = (logs.Experiment("", {key: told[key] for key in same if key in told}) for told in (there, here))
+    if clauses := differences(*parts):
+        raise ValueError(f"{path} holds measurements of other arms: {'; '.join(clauses)}")
+    index = {name: row for row, name in enumerate(head["names"])}
+    told = (row for one in logs.standing(records) for row in one["rows"])
+    return [Raw("", index.get(arm, arm), count, added, squares) for _, arm, count, added, squares in told]
+
+
+def _one_line(reason):
+    return label(" ".join(str(reason or "").replace("\0", "").split()))
+
+
+HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
+
+
+def checked_sample(sample, K):
+    """Return a Sample of K arms with checked copies of its arrays; ValueError for anything else."""
+    try:
+        counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
+    except AttributeError:
+        raise ValueError(f"tell takes a Sample: {_how(sample, K)}; got {type(sample).__name__}") from None
+    if not counts.shape == sums.shape == squares.shape == (K,):
+        shapes = counts.shape, sums.shape, squares.shape
+        raise ValueError(f"counts, sums and squares of a Sample must have shape ({K},); got {shapes}")
+    if not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
+        raise ValueError(f"counts must be non-negative integers; got {counts}")
+    sums, squares = sums.astype(float), squares.astype(float)
+    _check_rewards(counts, sums, squares)
+    return Sample(counts.astype(np.int64), sums, squares)
+
+
+def _how(given, K):
+    """Return the call that turns the object given, a table or a path, into a Sample."""
+    columns = [name for name in ("arm", "reward") if name in getattr(given, "columns", ())]
+    if len(columns) == 2:
+        return f"lab.tell(Sample.of(table['arm'], table['reward'], K={K})), with arms 0..{K - 1}"
+    if isinstance(given, str | bytes) or hasattr(given, "__fspath__"):
+        return "lab.tell(bandits_lab.read_measurements(path, names))"
+    return HOW.format(K=K)
+
+
+def _check_rewards(counts, sums, squares):
+    """Refuse impossible sums: not finite, of an arm that was not pulled, or squares below sum^2 / count."""
+    if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
+        large = ", and squares too large: choose a larger unit of the reward" if np.isfinite(sums).all() else ""
+        raise ValueError(f"sums and squares must be finite; got sums {sums}{large}")
+    if ((counts == 0) & ((sums != 0) | (squares != 0))).any():
+        arm = int(np.argmax((counts == 0) & ((sums != 0) | (squares != 0))))
+        raise ValueError(f"arm {arm} has rewards but a count of 0: give the number of its pulls")
+    least = sums**2 / np.maximum(counts, 1)
+    if (squares < least * (1 - 1e-9) - 1e-300).any():
+        arm = int(np.argmax(least - squares))
+        raise ValueError(
+            f"squares of arm {arm} is {squares[arm]:.6g}, below sum^2 / count = {least[arm]:.6g}: "
+            "give the sum of the squared rewards"
+        )

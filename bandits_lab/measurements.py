@@ -1,28 +1,10 @@
-"""Read measurements from csv files of spreadsheets and instruments, and find rows that were told before.
+"""Read measurements from csv files of spreadsheets and instruments.
 
 A file is in UTF-8, UTF-16 or the Western code page. Its columns are separated by commas, semicolons or tabs, or as a
 first line `sep=;` says. Numbers may have decimal commas. The columns are arm,reward (a row per pull) or
-arm,count,sum,squares, in any order; other columns are ignored. A cell without a reward (empty, NaN, NA, null, none) is
-a failed measurement: it is not counted, and the Lab still asks for it. Error messages name the line. pandas does not
-report line numbers, so this module parses the file itself.
-
-Rows may be told twice because a file is read again, or because a file holds earlier rows, a sorted copy or a part of
-another file. The log keeps the arm and a hash of every row. A Lab warns if more rows agree with earlier rows than
-chance explains. It uses two tests, which both suppose that the rewards of an arm are independent.
-
-By number: a row agrees with one of n other rows of its arm with probability at most 1 - exp(-n p), where
-p = step / (sqrt(2 pi) s) bounds the probability of any single value. The rewards are whole multiples of `step`, and s
-is the smaller of the rule's sigma and the standard deviation of the replicates (times sqrt(n) for a sum of n pulls).
-Rows with reward 0 do not count, nor do rows whose p is above COARSE (above 5 COARSE for sums). If rows of one arm agree
-within one of the files compared, p is at least (ties + 1) / (pairs + 1). The number of rows that agree, in any order,
-then has a binomial bound, because unequal probabilities have a smaller tail than equal ones with the same mean
-(Hoeffding 1956). The bound is applied to the rows of the new file that agree with any earlier row, to those that agree
-with one earlier file, and to the rows of that file that agree with the new file.
-
-By order: the new file contains an earlier file, or is contained in it, row by row. Given the earlier file, the
-probability of its values follows from Dirichlet priors of each arm around the frequencies of all arms, with the
-concentrations SPREADS; a small concentration describes arms whose rewards never change. The probability of a false
-warning is shared among the places where a file could lie, half of it among those where both begin with the same row.
+arm,count,sum,squares, in any order; a column ticket names the measurement of each row; other columns are ignored. A
+cell without a reward (empty, NaN, NA, null, none) is a failed measurement: it is not counted, and the Lab still asks
+for it. Error messages name the line. pandas does not report line numbers, so this module parses the file itself.
 """
 
 import codecs
@@ -30,20 +12,17 @@ import csv
 import os
 import re
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from math import isfinite, pi, sqrt
+from hashlib import sha256
+from math import isfinite, sqrt
 from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
-from zlib import crc32
 
 import numpy as np
-from scipy.special import bdtrc, gammaln, logsumexp
 
-from bandits_lab.noise import within
-from bandits_lib.protocol import Sample, total
+from bandits_lib.protocol import Sample
 
 DELIMITERS = ",;\t"
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: "utf-8-sig"}
@@ -59,24 +38,20 @@ UNIT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*(?![eE][+-]?\d)([%°µμ‰Ω]\w*|[
 class Raw(NamedTuple):
     """One row of a file, or one arm of a Sample, as it was told."""
 
+    ticket: str  # "" if there is none
     arm: int
     count: int  # type: ignore[assignment]
     sum: float
     squares: float
-    more: str = ""  # text of the other columns
     line: int = 0  # line in its file
-
-    @property
-    def mark(self) -> str:
-        """Return the arm and the hash of the row, as the log keeps them."""
-        said = f"{self.count},{self.sum + 0.0:.17g},{self.squares + 0.0:.17g},{self.more}"
-        return f"{self.arm}:{crc32(said.encode('utf-8', 'backslashreplace')):08x}"
 
 
 class Measured(Sample):
-    """A Sample with the rows of its file."""
+    """A Sample with the rows of its file, and the name and SHA-256 of the file."""
 
     rows: tuple[Raw, ...] = ()
+    file = ""
+    sha256 = ""
 
 
 def raw_rows(sample):
@@ -84,7 +59,7 @@ def raw_rows(sample):
     if rows := getattr(sample, "rows", ()):
         return rows
     counts, sums, squares = map(np.asarray, sample)
-    return tuple(Raw(int(k), int(counts[k]), float(sums[k]), float(squares[k])) for k in np.flatnonzero(counts))
+    return tuple(Raw("", int(k), int(counts[k]), float(sums[k]), float(squares[k])) for k in np.flatnonzero(counts))
 
 
 class Table(NamedTuple):
@@ -284,7 +259,7 @@ def nothing(K):
 
 
 def _add(sample, raw):
-    for field, number in zip(sample, raw[1:4], strict=True):
+    for field, number in zip(sample, raw[2:5], strict=True):
         field[raw.arm] += number
     return sample
 
@@ -350,17 +325,8 @@ def read_measurements(
             )
         _add(sample, raw)
         rows.append(raw)
-    return _measured(sample, rows)
-
-
-def read_each(path, names) -> Iterator[Sample]:
-    """Return the rows of a file of measurements as single Samples, for `Lab.tell_history`."""
-    return (_measured(_add(nothing(len(names)), raw), [raw]) for _, raw in _rows(path, names))
-
-
-def _measured(sample, rows):
     found = Measured(*sample)
-    found.rows = tuple(rows)
+    found.rows, found.file, found.sha256 = tuple(rows), Path(path).name, sha256(Path(path).read_bytes()).hexdigest()
     return found
 
 
@@ -410,12 +376,12 @@ def _without_squares(columns):
 def _row(row, numeric, position, numbers, where):
     """Return (place in words, Raw) of one line."""
     arm = _arm(row, position, where)
-    more = ",".join(f"{name}={row[name]}" for name in sorted(row) if name and name not in ("arm", *numeric))
+    ticket = row.get("ticket", "")
     read = [numbers(row[name], name, where) for name in numeric if name != "count"]
     if max(map(abs, read)) > HUGE:
         raise ValueError(f"{where}: {max(read, key=abs):g} is too large: choose a larger unit of the reward")
     if numeric == ONE_BY_ONE[1:]:
-        return where, Raw(arm, 1, read[0], read[0] ** 2, more)
+        return where, Raw(ticket, arm, 1, read[0], read[0] ** 2)
     count = numbers.whole(row["count"], "count", where)
     total, square = read
     if count == 0 and (total or square):
@@ -427,7 +393,7 @@ def _row(row, numeric, position, numbers, where):
             f"{where}: squares is {square:g}, below sum^2 / count = {total**2 / count:g}: give the sum of the "
             "squared rewards"
         )
-    return where, Raw(arm, count, total, square, more)
+    return where, Raw(ticket, arm, count, total, square)
 
 
 def _arm(row, position, where):
@@ -477,193 +443,3 @@ def far_off(rows, before, names=None):
         said.append(f"{row.sum:.10g} of {names[row.arm] if names else f'arm {row.arm}'}{line}")
     usual = f"which are about {centre:.4g} with a standard deviation of {width:.2g}"
     return f"{some(said, 3)}: far from the others, {usual}. Is it a typing error, or another unit?"
-
-
-# --- rows that were told before
-
-CHANCE = 1e-3  # probability of a false warning, for each file
-LEAST = 3  # rows that agree must have at least so many pulls together
-COARSE = 0.1  # rows that agree with a larger probability are compared by order only
-RUN = 6  # rows of the shortest file that is compared by order
-TENS = 10.0 ** np.arange(16)
-PARTS = np.concatenate([[1e-3, 1e-2, 0.1, 0.2, 0.5], np.arange(1.0, 1001.0), TENS[4:]])
-FEW, MANY = 3, 500  # values that may be multiples of ten by chance, and values that suffice to find their step
-SPREADS = np.array([[0.01], [0.1], [1.0], [3.0], [10.0], [100.0]])
-NEAREST = 10  # files compared one by one, those that share most rows with the new file
-
-
-class Told:
-    """All rows that were told and not taken back, by file."""
-
-    def __init__(self):
-        self.of = defaultdict(list)  # {mark: files with this row}
-        self.rows: Counter[int] = Counter()  # {arm: number of its rows}
-        self.files: list[tuple[int, list[str]]] = []  # (number of the request, marks)
-        self.places = defaultdict(list)  # {hash of RUN marks: [(file, first row), ...]}
-        self.lengths: Counter[int] = Counter()  # {number of rows: number of files}
-        self.sample = None  # Sample of all rows
-
-    def take(self, sample):
-        """Add a Sample to the Sample of all rows."""
-        self.sample = sample if self.sample is None else total([self.sample, sample])
-
-    def add(self, marks, request):
-        """Add the rows of a file that answered a request."""
-        self.rows.update(map(arm_of, marks))
-        for mark in marks:
-            self.of[mark].append(len(self.files))
-        for i, run in enumerate(runs(marks)):
-            self.places[run].append((len(self.files), i))
-        self.files.append((request, list(marks)))
-        self.lengths[len(marks)] += 1
-
-
-def arm_of(mark):
-    return int(mark.partition(":")[0])
-
-
-def twos(numbers):
-    """Return the number of pairs within groups of these sizes."""
-    return sum(n * (n - 1) // 2 for n in numbers.values())
-
-
-def runs(marks):
-    return [hash(tuple(marks[i : i + RUN])) for i in range(len(marks) - RUN + 1)]
-
-
-def told_before(rows, sample, told, sigma):
-    """Return a warning if more rows agree with earlier rows than chance explains, or an empty text."""
-    marks = [row.mark for row in rows]
-    new: Counter[str] = Counter()
-    agree, files = np.zeros(len(rows), bool), set()
-    for i, mark in enumerate(marks):
-        new[mark] += 1
-        if new[mark] <= len(told.of.get(mark, ())):
-            agree[i] = True
-            files.add(told.of[mark][new[mark] - 1])
-    if sum(row.count for row, again in zip(rows, agree, strict=True) if again) < LEAST:
-        return ""
-    if by_number(rows, agree, sample, told, sigma) > CHANCE:
-        agree, files = by_order(rows, marks, told, sample, sigma)
-    if not agree.any():
-        return ""
-    return (
-        f"{agree.sum()} of these {len(rows)} rows were told before ({answered({told.files[f][0] for f in files})}): "
-        "has the same file been read twice? If so, undo takes them back"
-    )
-
-
-def answered(requests):
-    """Return in words which requests the rows answered."""
-    numbers = [str(request) for request in sorted(requests) if request]
-    before = ["outside a request"] if 0 in requests else []
-    said = [f"in answer to request{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"] if numbers else []
-    return " and ".join(before + said)
-
-
-def by_number(rows, agree, sample, told, sigma):
-    """Return a bound on the probability that so many rows agree with earlier rows by chance, in any order."""
-    counts = np.array([row.count for row in rows])
-    if not (s := spread(sample, told, sigma)):
-        return 1.0
-    p, fine = _agree_by_chance(rows, s), _are_fine(rows, s)
-    if counts[fine & agree].sum() < LEAST:
-        return 1.0
-    rest, p = [row for row, is_fine in zip(rows, fine, strict=True) if is_fine], p[fine]
-    arms, new = Counter(row.arm for row in rest), Counter(row.mark for row in rest)
-    shared = Counter(file for mark in new for file in told.of.get(mark, ()))
-    nearest = [told.files[file][1] for file, _ in shared.most_common(NEAREST)]
-    if ties := twos(Counter(row[:4] for row in rest)) + sum(twos(Counter(marks)) for marks in nearest):
-        pairs = twos(arms) + sum(twos(Counter(map(arm_of, marks))) for marks in nearest)
-        p = np.maximum(p, (ties + 1) / (pairs + 1))
-    chance = 2 * _tail((fine & agree).sum(), p, [told.rows[row.arm] for row in rest])
-    for marks in nearest:
-        there, same = Counter(map(arm_of, marks)), (new & Counter(marks)).total()
-        one = _tail(same, p, [there[row.arm] for row in rest])
-        other = _tail(same, p.max(), [arms[arm_of(mark)] for mark in marks])
-        chance = min(chance, 4 * len(told.files) * one, 4 * len(told.files) * other)
-    return chance
-
-
-def _agree_by_chance(rows, s):
-    """Return for each row a bound on the probability that another row of its arm agrees; s: spread of a reward."""
-    counts, sums, squares = np.array([row[1:4] for row in rows], float).T
-    own = np.sqrt(np.maximum(squares - sums * (sums / counts), 0.0) / np.maximum(counts - 1, 1.0))
-    width = np.sqrt(2 * pi * counts) * np.where(counts > 1, np.minimum(own, s), s)
-    return np.minimum(step(sums) / np.maximum(width, 1e-300), 1.0)
-
-
-def _are_fine(rows, s):
-    """Return which rows have sums that seldom agree by chance."""
-    counts, sums = np.array([row[1:3] for row in rows], float).T
-    return (_agree_by_chance(rows, s) <= np.where(counts > 1, 5 * COARSE, COARSE)) & (sums != 0)
-
-
-def _tail(same, p, others):
-    """Return a bound on the probability that `same` rows agree with the `others` rows of their arms."""
-    met = -np.expm1(-p * np.array(others))
-    return float(bdtrc(int(same) - 1, len(met), met.mean()))
-
-
-def spread(sample, told, sigma):
-    """Return the smaller of sigma and the standard deviation of the replicates; 0 if both are unknown."""
-    parts = [within(part) for part in (sample, told.sample) if part is not None]
-    squares, df, _ = map(sum, zip(*parts, strict=True))
-    known = [sigma] if sigma else []
-    return min([*known, sqrt(squares / df)] if df else known, default=0.0)
-
-
-def step(values):
-    """Return the largest step of which all rounded values are multiples; below 0.001 only powers of ten are tried."""
-    values = np.unique(np.abs(values[values != 0]))[:MANY]
-    if not len(values):
-        return 1.0
-    exact = (_off(values, TENS) <= 0).all(axis=0)
-    blur = 0.5 / TENS[np.argmax(exact)] if exact.any() else 0.0  # half a unit of the last digit
-    parts = PARTS if len(values) >= FEW else PARTS[PARTS >= 1]
-    fits = (_off(values, parts) <= np.where(parts * blur < 0.2, parts * blur, 0.0)).all(axis=0)
-    return float(1 / parts[np.argmax(fits)]) if fits.any() else float(np.spacing(values[-1]))
-
-
-def _off(values, parts):
-    """Return by how much values differ from multiples of 1 / parts, in units of these, beyond floating-point errors."""
-    scaled = values[:, None] * parts
-    return np.abs(scaled - np.rint(scaled)) - 1e-12 * np.maximum(scaled, 1.0)
-
-
-def by_order(rows, marks, told, sample, sigma):
-    """Return which rows lie in an earlier file, or contain one, in the same order; and these files."""
-    found = np.zeros(len(rows), bool)
-    files: set[int] = set()
-    s = spread(sample, told, sigma)
-    if s and len(told.files) * np.prod(_agree_by_chance(rows, s), where=_are_fine(rows, s)) < CHANCE:
-        files = {file for file in told.of.get(marks[0], ()) if told.files[file][1] == marks}
-        found[:] = bool(files)
-    if files or len(rows) < RUN or likelihood(rows) > CHANCE:
-        return found, files
-    places = sum(number * (abs(len(rows) - length) + 1) for length, number in told.lengths.items())
-    for i, run in enumerate(runs(marks)):
-        for file, first in told.places.get(run, ()):
-            _, earlier = told.files[file]
-            inside = i == 0 and earlier[first : first + len(marks)] == marks
-            around = first == 0 and marks[i : i + len(earlier)] == earlier
-            end = len(marks) if inside else i + len(earlier)
-            share = 2 * (len(told.files) if i == first == 0 else places)
-            if (inside or around) and share * likelihood(rows[i:end]) < CHANCE:
-                found[i:end] = True
-                files.add(file)
-    return found, files
-
-
-def likelihood(rows):
-    """Return the probability that the rewards of rows occur again in their order, given that they occurred once."""
-    arms, cells = Counter(row.arm for row in rows), Counter(row[:4] for row in rows)
-    values = Counter(row[1:4] for row in rows)
-    n, c = np.array([*arms.values()]), np.array([*cells.values()])
-    base = SPREADS * np.array([values[cell[1:]] / len(rows) for cell in cells])
-
-    def chance(times):  # log probability that they occur so many times
-        inside = (gammaln(base + times * c) - gammaln(base)).sum(axis=1)
-        return logsumexp(inside + (gammaln(SPREADS) - gammaln(SPREADS + times * n)).sum(axis=1))
-
-    return float(np.exp(chance(2) - chance(1)))

@@ -74,7 +74,7 @@ def _measured(experiment, lab):
     order = np.argsort(-np.divide(sample.sums, sample.counts, out=np.full(len(measured), -np.inf), where=measured))
     table = table.iloc[order]
     said = f"{sample.counts.sum():,} measurements of {measured.sum()} of the {len(measured)} arms were used."
-    said += f" {len(lab._stock)} more are kept for later requests." if len(lab._stock) else ""
+    said += f" {lab.unused} more are kept for later requests." if lab.unused else ""
     return _section("What was measured, the largest mean first", _p(said) + table.to_html(border=0))
 
 

@@ -54,7 +54,7 @@ def run(capsys, *given, code=0):
     said, refused = capsys.readouterr()
     refused = re.sub(r".*\r", "", refused)  # a progress bar
     assert returned == code, refused or said
-    if code:
+    if code == 2:
         assert refused.count("\n") == 1 and refused.endswith((".\n", "?\n")) and "Traceback" not in refused, refused
     return refused if code else said
 
@@ -77,11 +77,12 @@ def wanted(folder):
 
 
 def told(folder):
-    """Measurements in the log, and those among them that wait for a request."""
-    log = logs.read(folder / "log.csv")
-    standing = logs.standing(log.entries)
-    stock = sum(row.count for entry in standing for row in entry.stock)
-    return sum(row.count for entry in standing for row in entry.told) + stock, stock
+    """Return the number of measurements in the log that were not taken back."""
+    return sum(row[2] for record in logs.standing(logs.read(folder / "log.jsonl")[0]) for row in record["rows"])
+
+
+def arguments(folder):
+    return logs.read(folder / "log.jsonl")[0][0]["arguments"]
 
 
 def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
@@ -92,7 +93,7 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     assert "'Küvette' and 'Signal' in mV" in said and "sigma is unknown" in said and "Next: ask" in said
     said = run(capsys, "ask")
     assert "Probe 01" in said and f"{wanted(folder)} measurements of 40 arms are wanted" in said
-    assert "contains every arm" in said and "smallest size" in said and "--budget" in said and "--accept" in said
+    assert "contains every arm" in said and "--budget" in said
     first = (folder / "to_measure.csv").read_bytes()
     run(capsys, "ask")
     assert (folder / "to_measure.csv").read_bytes() == first and wanted(folder) < 1_000
@@ -101,7 +102,7 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     assert "1 row of to_measure.csv has no reward (line 5): it is left out" in said and wanted(folder) == 1
     assert "1 measurement of 1 arm is wanted" in said
     assert f"{total - 1:,} taken, {total - 1:,} measurements in all" in said
-    assert (folder / "measured_1.csv").exists()
+    assert (folder / "measured_0001.csv").exists()
     for _ in range(20):
         if not wanted(folder):
             break
@@ -115,9 +116,10 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     page = folder / "report.html"
     assert "open it in a browser" in run(capsys, "report")
     text = page.read_text(encoding="utf-8")
-    assert f"The answer is {BEST}" in text and text.count("data:image/png") == 2 and "log.csv" in text
-    refused = run(capsys, "tell", "measured_1.csv", code=2)
-    assert f"The answer is {BEST}" in refused and "was not taken" in refused
+    assert f"The answer is {BEST}" in text and text.count("data:image/png") == 2 and "log.jsonl" in text
+    assert f"{total - 1} rows of measured_0001.csv were told before" in run(capsys, "tell", "measured_0001.csv")
+    (folder / "late.csv").write_text("Küvette;Signal\nProbe 01;300,5\n", encoding="utf-8")
+    assert "asks for nothing" in run(capsys, "tell", "late.csv", code=2)
 
 
 def test_a_pilot_bounds_sigma_takes_its_part_of_delta_and_counts(folder, capsys):
@@ -133,15 +135,15 @@ def test_a_pilot_bounds_sigma_takes_its_part_of_delta_and_counts(folder, capsys)
     sigma, bound = map(float, re.search(r"about ([\d.]+) mV, and at most ([\d.]+) mV", said).groups())
     assert SD * 0.8 < sigma < SD * 1.25 and sigma < bound < 1.6 * SD and "0.005" in said
     settings = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
-    head = logs.arguments(folder / "log.csv")
+    head = arguments(folder)
     assert head["sigma"] == settings["pilot"]["bound"] and head["delta"] == pytest.approx(0.045)
-    assert told(folder)[0] == times * K
+    assert told(folder) == times * K
     assert "A pilot comes before all other measurements" in run(capsys, "pilot", "pilot.csv", code=2)
     assert "sigma is unknown again" in run(capsys, "undo", "wrong cuvettes")
-    assert not (folder / "log.csv").exists() and (folder / "log_1.csv").exists()
+    assert told(folder) == 0 and (folder / "log_1.jsonl").exists()
     assert json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["pilot"] is None
     run(capsys, "pilot", "pilot.csv")
-    assert told(folder)[0] == times * K
+    assert told(folder) == times * K
 
 
 def test_the_plan_names_arms_the_unit_and_the_rule(folder, capsys):
@@ -168,13 +170,13 @@ def test_a_budget_is_spent_by_gse(folder, capsys):
     assert "gse" in run(capsys, "plan", "--gap", "10", "--sigma", "4", "--runs", "5")
     said = run(capsys, "ask")
     asked = int(re.search(r"The first request contains (\d+) of the 40 arms", said)[1])
-    assert asked < K and f"measurements of {asked} arms are wanted" in said and "smallest size" not in said
+    assert asked < K and f"measurements of {asked} arms are wanted" in said and "--budget" not in said
     for _ in range(20):
         if not wanted(folder):
             break
         said = run(capsys, "tell", str(measured("to_measure.csv", rng)))
     assert "Note: " in said and "floor" not in said, "a command has no option floor"
-    assert "The answer is" in said and "promises no probability" in said and told(folder)[0] <= 200
+    assert "The answer is" in said and "promises no probability" in said and told(folder) <= 200
 
 
 def test_surplus_measurements_answer_later_requests(folder, capsys):
@@ -185,18 +187,22 @@ def test_surplus_measurements_answer_later_requests(folder, capsys):
     first = wanted(folder)
     path = measured("to_measure.csv", rng)
     head, *rows = path.read_text(encoding="cp1252").splitlines()
-    more = [re.sub(";.*", f";{comma(MEANS[row.split(';')[0]] + SD * rng.standard_normal())}", row) for row in rows]
+    more = [f";{r.split(';', 1)[1].rpartition(';')[0]};{comma(300 + SD * rng.standard_normal())}" for r in rows]
     (folder / "day.csv").write_text("\n".join([head, *rows, *more]), encoding="cp1252")
     path.unlink()
-    said = run(capsys, "tell", "day.csv")
-    entry = logs.standing(logs.read("log.csv").entries)[2]
-    by_arm = {name: sum(float(r.split(";")[1].replace(",", ".")) for r in rows if r.startswith(name)) for name in NAMES}
-    assert entry.told[0].request == 1 and [row.sum for row in entry.told] == pytest.approx([*by_arm.values()])
-    assert told(folder)[0] == 2 * first and "more than was asked for" in said
+    assert "were asked for: leave the surplus out" in run(capsys, "tell", "day.csv", code=2)
+    said = run(capsys, "tell", "day.csv", "--extra")
+    assert told(folder) == 2 * first and f"{first} rows without a ticket: kept as extra measurements" in said
+    lab = command_line.Experiment(folder).lab()
+    rewards = [float(row.rpartition(";")[2].replace(",", ".")) for row in rows]
+    by_arm = [sum(r for row, r in zip(rows, rewards, strict=True) if f";{name};" in row) for name in NAMES]
+    assert lab.requests[0] == 1 and lab.log[0].sums == pytest.approx(by_arm)
     assert "taken back" in run(capsys, "undo").lower()
-    assert told(folder)[0] == 0 and wanted(folder) == first
-    run(capsys, "tell", "day.csv")
-    assert told(folder)[0] == 2 * first
+    assert told(folder) == 0 and wanted(folder) == first
+    run(capsys, "tell", "day.csv", "--extra")
+    assert told(folder) == 2 * first
+    assert f"{2 * first} rows of day.csv were told before" in run(capsys, "tell", "day.csv")
+    assert told(folder) == 2 * first
 
 
 def test_columns_plates_and_costs(folder, capsys):
@@ -211,10 +217,11 @@ def test_columns_plates_and_costs(folder, capsys):
     assert "preis: cost of a measurement, 1 to 3" in said and (folder / "lab" / "teuer.csv").exists()
     run(capsys, "ask", "--folder", "lab")
     form = folder / "lab" / "to_measure.csv"
-    assert form.read_text(encoding="utf-8-sig").splitlines()[0] == "plate;well;Küvette;reward"
+    head = form.read_text(encoding="utf-8-sig").splitlines()[0]
+    assert head == "plate;well;ticket;Küvette;Preis;Temperatur;Lösung;reward"
     measured(form, rng, reward="reward")
     said = run(capsys, "tell", "to_measure.csv", "--folder", "lab")
-    assert "measurements in all" in said and logs.arguments(folder / "lab" / "log.csv")["cost"].tolist()[:3] == [
+    assert "measurements in all" in said and arguments(folder / "lab")["cost"][:3] == [
         1,
         2,
         3,
@@ -307,7 +314,8 @@ def test_settings_that_are_no_json_and_a_changed_table_of_arms_are_named(folder,
     table = Path("Arme.csv").read_text(encoding="cp1252")
     Path("Arme.csv").write_text(table.replace("Probe 02", "Probe 2"), encoding="cp1252")
     refused = run(capsys, "ask", code=2)
-    assert "'Probe 02' in the log and 'Probe 2' here" in refused and "the unit in the log's first lines" in refused
+    assert "'Probe 02' in the log and 'Probe 2' here" in refused
+    assert "Arme.csv or experiment.json was changed since the log began" in refused
     Path("experiment.json").write_text("{")
     assert "experiment.json cannot be read" in run(capsys, "ask", code=2)
 
@@ -327,51 +335,66 @@ def test_a_filled_form_is_never_replaced(folder, capsys):
     run(capsys, *IMPORT, "--sigma", "4")
     run(capsys, "ask")
     before = measured("to_measure.csv", np.random.default_rng(0), rows=5).read_bytes()
-    assert "has rewards, and stays as it is" in run(capsys, "ask", code=2)
+    assert "stays as it is" in run(capsys, "ask", code=2)
     assert Path("to_measure.csv").read_bytes() == before
     run(capsys, "tell", "to_measure.csv")
-    assert Path("measured_1.csv").read_bytes() == before
+    assert Path("measured_0001.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize("saved_again", [False, True])
-def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, monkeypatch, saved_again):
-    """Killed before the log is written, and after; the form may be saved again by the spreadsheet."""
+def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, monkeypatch):
+    """Killed before the log is written, and after; the form may be saved again by a spreadsheet in between."""
     run(capsys, *IMPORT, "--sigma", "4")
     run(capsys, "ask")
-    measured("to_measure.csv", np.random.default_rng(0), rows=30)
-    save = logs.save
+    before = measured("to_measure.csv", np.random.default_rng(0), rows=30).read_bytes()
+    append = logs.append
     for after in (False, True):
 
         def killed(*given, after=after):
             if after:
-                save(*given)
+                append(*given)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(logs, "save", killed)
-        with pytest.raises(KeyboardInterrupt):
-            main(["tell", "to_measure.csv"])
+        monkeypatch.setattr(logs, "append", killed)
+        assert "Stopped." in run(capsys, "tell", "to_measure.csv", code=130)
         monkeypatch.undo()
         monkeypatch.chdir(folder)
-    assert "give the command tell" in run(capsys, "ask", code=2)
-    if saved_again:
-        os.utime("to_measure.csv")
-    before = Path("to_measure.csv").read_bytes()
-    said = run(capsys, "tell", "to_measure.csv", *["--sure"] * (not saved_again))
-    assert "were recorded before, and none is counted twice" in said and "kept as measured_1.csv" in said
-    assert told(folder)[0] == 30 and Path("measured_1.csv").read_bytes() == before and wanted(folder)
-    assert "If these are new measurements, tell them again with --sure" in said
-    run(capsys, "tell", "measured_1.csv", "--sure")
-    assert told(folder)[0] == 60
+        assert Path("to_measure.csv").read_bytes() == before
+    said = run(capsys, "ask")  # the log has the form
+    assert Path("measured_0001.csv").read_bytes() == before and told(folder) == 30 and "are wanted" in said
+    Path("to_measure.csv").write_bytes(before.replace(b"\n", b"\r\n"))
+    assert "30 rows of to_measure.csv were told before" in run(capsys, "tell", "to_measure.csv")
+    assert told(folder) == 30 and wanted(folder)
 
 
-def test_a_reward_that_is_measured_again_counts(folder, capsys):
-    """The second form has the row of the first and is newer than the log."""
+def test_a_ticket_counts_once_whoever_tells_it(folder, capsys):
     run(capsys, *IMPORT)
     run(capsys, "ask")
-    head, row = Path("to_measure.csv").read_text(encoding="utf-8-sig").splitlines()[:2]
-    for number in (1, 2):
-        Path("to_measure.csv").write_text(f"{head}\n{row}300,5\n", encoding="utf-8")
-        assert "1 taken" in run(capsys, "tell", "to_measure.csv") and told(folder)[0] == number
+    head, *rows = Path("to_measure.csv").read_text(encoding="utf-8-sig").splitlines()[:4]
+    first = [head, *(f"{row}300,5" for row in rows)]
+    Path("one.csv").write_text("\n".join(first), encoding="utf-8")
+    Path("other.csv").write_text("\n".join([first[0], first[3], first[1]]), encoding="utf-8")
+    assert "3 taken" in run(capsys, "tell", "one.csv")
+    assert "2 rows of other.csv were told before" in run(capsys, "tell", "other.csv") and told(folder) == 3
+    Path("other.csv").write_text("\n".join([first[0], first[1].replace("300,5", "301,5")]), encoding="utf-8")
+    refused = run(capsys, "tell", "other.csv", code=2)
+    assert "Line 2: " in refused and "300.5, and has 301.5 here" in refused and "undo" in refused
+    ticket = rows[0].partition(";")[0]
+    for wrong, words in ((f"{ticket}0", "is not one of this experiment"), ("", "")):
+        name = next(name for name in NAMES if name != rows[0].split(";")[1])
+        row = f"{wrong or ticket};{name};;;300,5"
+        Path("other.csv").write_text("\n".join([head, row]), encoding="utf-8")
+        refused = run(capsys, "tell", "other.csv", code=2)
+        assert (words or f"is of '{rows[0].split(';')[1]}', not of '{name}'") in refused and told(folder) == 3
+
+
+def test_rows_without_a_ticket_are_announced_and_their_file_counts_once(folder, capsys):
+    run(capsys, *IMPORT)
+    run(capsys, "ask")
+    Path("day.csv").write_text("Küvette;Signal\nProbe 01;300,5\nProbe 02;300,5\n", encoding="utf-8")
+    assert "2 rows without a ticket: kept as extra measurements." in run(capsys, "tell", "day.csv")
+    assert "2 rows of day.csv were told before" in run(capsys, "tell", "day.csv") and told(folder) == 2
+    run(capsys, "undo")
+    assert "2 taken" in run(capsys, "tell", "day.csv") and told(folder) == 2
 
 
 def test_undo_takes_back_the_last_file(folder, capsys):
@@ -382,26 +405,26 @@ def test_undo_takes_back_the_last_file(folder, capsys):
     run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(0), rows=9)))
     assert Path("to_measure.csv").read_bytes() != before
     assert "9 measurements" in run(capsys, "undo", "of another day")
-    assert Path("to_measure.csv").read_bytes() == before and "of another day" in Path("log.csv").read_text()
+    assert Path("to_measure.csv").read_bytes() == before and "of another day" in Path("log.jsonl").read_text()
 
 
-def test_undo_names_the_file_whatever_the_times_of_the_files(folder, capsys):
+def test_undo_names_the_file(folder, capsys):
     run(capsys, *IMPORT, "--sigma", "4")
     run(capsys, "ask")
     for seed in (0, 1):
         run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(seed), rows=9)))
-    os.utime("measured_1.csv")
-    assert "last file told was measured_2.csv" in run(capsys, "undo")
-    assert "last file told was measured_1.csv" in run(capsys, "undo")
+    assert "9 measurements of measured_0002.csv" in run(capsys, "undo")
+    assert "9 measurements of measured_0001.csv" in run(capsys, "undo")
 
 
 def test_two_people_with_the_same_folder_wait_for_each_other(folder, capsys, monkeypatch):
     run(capsys, *IMPORT, "--sigma", "4")
     run(capsys, "ask")
     form, rng = Path("to_measure.csv").read_text(encoding="utf-8-sig"), np.random.default_rng(0)
-    for who in ("one.csv", "other.csv"):
-        Path(who).write_text(form, encoding="utf-8-sig")
-        measured(who, rng, rows=10)
+    head, *rows = form.splitlines()
+    for who, part in (("one.csv", rows[:10]), ("other.csv", rows[10:20])):
+        Path(who).write_text("\n".join([head, *part]), encoding="utf-8-sig")
+        measured(who, rng)
     codes = {}
 
     def tell(who):
@@ -412,11 +435,11 @@ def test_two_people_with_the_same_folder_wait_for_each_other(folder, capsys, mon
         thread.start()
     for thread in threads:
         thread.join()
-    assert [done.returncode for done in codes.values()] == [0, 0] and told(folder)[0] == 20
+    assert [done.returncode for done in codes.values()] == [0, 0] and told(folder) == 20
     monkeypatch.setattr(command_line, "locked", lambda path: locked(path, patience=0.1))
     with locked(Path("experiment.json")):
         assert "being written by another program" in run(capsys, "undo", code=2)
-    assert told(folder)[0] == 20
+    assert told(folder) == 20
 
 
 class Page(HTMLParser):
@@ -478,17 +501,16 @@ def test_a_slip_of_a_factor_of_ten_is_asked_about_before_it_counts(folder, capsy
     rows = measured("to_measure.csv", rng).read_text(encoding="cp1252").split("\n")
     slip = [*rows[:4], rows[4].replace(",", ""), *rows[5:]]
     Path("slip.csv").write_text("\n".join(slip), encoding="cp1252")
-    name = rows[4].partition(";")[0]
+    name = rows[4].split(";")[1]
     refused = run(capsys, "tell", "slip.csv", code=2)
     assert (
         f"of {name} (line 5): far from the others" in refused and "Nothing was taken" in refused and "--sure" in refused
     )
-    assert not (folder / "log.csv").exists()
+    assert told(folder) == 0
     Path("to_measure.csv").unlink()
     assert "measurements in all" in run(capsys, "tell", "slip.csv", "--sure")
     run(capsys, "undo")
     Path("pilot.csv").write_text("\n".join(slip), encoding="cp1252")
-    (folder / "log.csv").unlink()
     assert "Is it a typing error, or another unit?" in run(capsys, "pilot", "pilot.csv", code=2)
 
 
@@ -497,9 +519,9 @@ def test_a_form_that_was_told_from_a_copy_is_put_away(folder, capsys):
     run(capsys, "ask")
     copy = folder / "copy.csv"
     copy.write_bytes(measured("to_measure.csv", np.random.default_rng(6), missing=[2]).read_bytes())
-    said = run(capsys, "tell", "copy.csv")
-    assert "to_measure.csv is kept as measured_1.csv" in said and wanted(folder) == 1
-    assert "last file told was measured_1.csv: correct it" in run(capsys, "undo", "a slip")
+    run(capsys, "tell", "copy.csv")
+    assert wanted(folder) == 1 and Path("measured_0001.csv").read_bytes() == copy.read_bytes()
+    assert "of measured_0001.csv. Correct" in run(capsys, "undo", "a slip")
 
 
 def test_the_answer_tells_its_conditions_and_the_assumed_model(folder, capsys):
@@ -526,20 +548,6 @@ def test_shares_that_add_up_to_one_are_reported_until_one_is_left_out(folder, ca
     assert "5 unknown numbers" in said and "determine" not in said
 
 
-def test_a_name_that_was_changed_to_another_is_asked_about(folder, capsys):
-    run(capsys, *IMPORT)
-    run(capsys, "ask")
-    path = measured("to_measure.csv", np.random.default_rng(8))
-    rows = path.read_text(encoding="cp1252").split("\n")
-    name = rows[3].partition(";")[0]
-    other = next(arm for arm in NAMES if arm != name)
-    path.write_text("\n".join([*rows[:3], rows[3].replace(name, other), *rows[4:]]), encoding="cp1252")
-    refused = run(capsys, "tell", "to_measure.csv", code=2)
-    assert f"{other} has more rows than asked for, and {name} fewer: was a name changed?" in refused
-    assert not (folder / "log.csv").exists()
-    assert "more than was asked for" in run(capsys, "tell", "to_measure.csv", "--sure")
-
-
 def test_a_lead_that_does_not_matter_is_named_in_the_answer(folder, capsys):
     run(capsys, *IMPORT, "--accept", "30")
     rng = np.random.default_rng(9)
@@ -549,4 +557,74 @@ def test_a_lead_that_does_not_matter_is_named_in_the_answer(folder, capsys):
     assert "It is more than 30 mV behind the best with probability at most 0.05" in said
     shown = run(capsys, "standings")
     assert sum(line.endswith("yes") for line in shown.splitlines()) == 1
-    assert logs.arguments(folder / "log.csv")["accept"] == 30
+    assert arguments(folder)["accept"] == 30
+
+
+@pytest.mark.parametrize("name", ["to_measure.csv", "Pilot.csv", "measured_12.csv", "report.html", "log.jsonl"])
+def test_names_of_the_programs_own_files_are_refused(folder, capsys, name):
+    before = Path("Arme.csv").read_bytes()
+    Path(name).write_bytes(before)
+    assert "is the name of a file that the program writes" in run(capsys, "import", name, code=2)
+    assert Path(name).read_bytes() == before and not Path("experiment.json").exists()
+
+
+def test_a_table_of_arms_that_was_corrected_or_cut_short_is_imported_again(folder, capsys, monkeypatch):
+    Path("desk").mkdir()
+    run(capsys, *IMPORT, "--folder", "desk")
+    Path("desk/Arme.csv").write_bytes(b"")  # a full disk
+    run(capsys, *IMPORT, "--folder", "desk")
+    assert Path("desk/Arme.csv").read_bytes() == Path("Arme.csv").read_bytes()
+    Path("other").mkdir()
+    Path("other/Arme.csv").write_text("another table")
+    assert "There is another Arme.csv" in run(capsys, *IMPORT, "--folder", "other", code=2)
+    assert Path("other/Arme.csv").read_text() == "another table"
+
+
+def test_another_column_of_results_is_possible_after_measuring(folder, capsys):
+    """The tickets in a form stay those of the experiment as long as its rule is the same."""
+    run(capsys, *IMPORT)
+    run(capsys, "ask")
+    path = measured("to_measure.csv", np.random.default_rng(0), rows=5)
+    path.write_text(path.read_text(encoding="cp1252").replace("Signal", "mV"), encoding="cp1252")
+    assert "import the arms again" in run(capsys, "tell", "to_measure.csv", code=2)
+    run(capsys, *IMPORT[:-1], "mV")
+    assert "5 taken" in run(capsys, "tell", "to_measure.csv")
+
+
+def test_printed_commands_can_be_typed(folder, capsys):
+    said = run(capsys, *IMPORT, "--folder", "my $1 experiment")
+    assert said.splitlines()[-1] == "Next: ask --folder 'my $1 experiment'"
+    assert run(capsys, "ask", "--folder", "my $1 experiment").endswith("to_measure.csv --folder 'my $1 experiment'\n")
+
+
+def run_it(*given, **environment):
+    command = [sys.executable, "-m", "bandits_lab", *given]
+    told = {"env": os.environ | environment, "capture_output": True, "check": False}
+    return subprocess.run(command, **told)
+
+
+def test_a_terminal_without_a_letter_is_no_reason_to_stop(folder):
+    Path("Arme.csv").write_text(Path("Arme.csv").read_text(encoding="cp1252").replace("Probe", "水"), encoding="utf-8")
+    for given in (IMPORT, ["ask"]):
+        done = run_it(*given, PYTHONIOENCODING="ascii")
+        assert (done.returncode, done.stderr) == (0, b""), done.stderr
+    assert b"\\u6c34 01" in done.stdout and "水 01" in Path("to_measure.csv").read_text(encoding="utf-8-sig")
+
+
+def test_a_file_name_that_is_not_utf_8(folder):
+    name = os.fsdecode(b"pr\374fung.csv")
+    os.rename("Arme.csv", name)
+    for given in (["import", name, "--unit", os.fsdecode(b"\xb5V"), "--reward-column", "Signal"], ["ask"]):
+        assert run_it(*given).returncode == 0
+    assert Path("to_measure.csv").exists()
+
+
+def test_an_interruption_is_one_sentence(folder, capsys, monkeypatch):
+    run(capsys, *IMPORT)
+
+    def interrupted(*given, **how):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_line, "simulated", interrupted)
+    assert main(["plan", "--gap", "5", "--sigma", "4"]) == 130
+    assert capsys.readouterr().err == "Stopped. What was saved before is still there.\n"

@@ -7,7 +7,7 @@ import pytest
 
 from bandits_lab import Lab
 from bandits_lib import Result, Sample, rule
-from bandits_lib.fixed_confidence import rage
+from bandits_lib.fixed_confidence import rage, xy_static
 from bandits_lib.protocol import unroll
 
 ARMS = np.eye(3)
@@ -52,8 +52,8 @@ def test_an_algorithm_that_answers_at_once():
 @pytest.mark.parametrize(
     ("sample", "words"),
     [
-        (of([3, 0, 0], [1.0, 0, 0]), "3 measurements of arm 0 but only 1"),
-        (of([0, 1, 0], [0, 1.0, 0]), "1 measurements of arm 1 but only 0"),
+        (of([3, 0, 0], [1.0, 0, 0]), "told 3 measurements of arm 0 but only 1"),
+        (of([0, 1, 0], [0, 1.0, 0]), "told 1 measurement of arm 1 but only 0"),
         (of([1, 0, 0], [np.nan, 0, 0]), "finite"),
         (Sample(np.array([1, 0, 0]), np.array([1e200, 0, 0]), np.array([np.inf, 0, 0])), "choose a larger unit"),
         (of([1, 0, 0], [1.0, 2.0, 0]), "count of 0"),
@@ -107,36 +107,6 @@ def test_told_after_the_end_is_refused():
         lab.tell(of([1, 0, 0], [1.0, 0, 0]))
 
 
-def test_a_log_given_as_samples():
-    lab = Lab(two_rounds(ARMS), [of([2, 0, 1], [2.0, 0, 5.0])])
-    assert lab.ask().tolist() == [0, 2, 0]
-
-
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("1,0,0,9,1.0,1.0", "line 18: told 9 measurements"),
-        ("1,7,0,1,1.0,1.0", "line 18: arm 7 is not one of 0..2"),
-        ("1,0,0,1,nan,1.0", "line 18: sums and squares must be finite"),
-        ("1,0,0,1,x,1.0", "line 18: .* is not request,arm,asked,count,sum,squares"),
-        ("1,0", "line 18: .* is not request,arm"),
-        ("2,0,0,1,1.0,1.0", "line 18: the row answers request 2, but this is request 1"),
-        ("3,0,2,0,0,0", "line 18: the log has a request 3, but here request 1 is open"),
-        ("1,0,0,1,3.0,1.0", "line 18: squares of arm 0"),
-        ("1,0,1,1,1.0,1.0", "line 18: of the columns asked and count, one must be positive"),
-        ("1,0,0,-1,1.0,1.0", "line 18: of the columns asked and count, one must be positive"),
-    ],
-)
-def test_a_bad_row_is_refused_by_line_number(tmp_path, row, words):
-    lab = Lab(two_rounds(ARMS))
-    lab.tell(of([1, 0, 0], [3.0, 0, 0]))
-    lab.save(tmp_path / "log.csv")
-    with open(tmp_path / "log.csv", "a") as file:
-        file.write(f"\n# entry {7:016x} 2026-11-23T15:00:00Z\n{row}\n# end 00000000\n")
-    with pytest.raises(ValueError, match=words):
-        Lab(two_rounds(ARMS), tmp_path / "log.csv")
-
-
 @pytest.mark.parametrize("sample", [[0.5, 0.2], {0: [0.5]}, 3.0, (np.ones(3), np.ones(3), np.ones(3))])
 def test_what_is_no_sample_is_answered_with_the_right_call(sample):
     with pytest.raises(ValueError, match=r"tell takes a Sample: lab.tell\(Sample.of\(pulled_arms, rewards, K=3\)\)"):
@@ -151,17 +121,14 @@ def picky(arms):
     yield np.array([0, 1, 0])
 
 
-def test_rewards_that_the_algorithm_refuses_stay_out_of_the_log(tmp_path):
-    lab = Lab(picky(ARMS))
+def test_rewards_that_the_algorithm_refuses_stay_out_of_the_log_and_the_lab_goes_on(tmp_path):
+    path = tmp_path / "log.jsonl"
+    lab = Lab(picky(ARMS), path)
     with pytest.raises(ValueError, match="rewards must be positive"):
         lab.tell(of([1, 0, 0], [-1.0, 0, 0]))
-    assert lab.log == [] and lab.requests == []
-    with pytest.raises(ValueError, match="refused the last measurements .rewards must be positive.* from its log"):
-        lab.tell(of([1, 0, 0], [1.0, 0, 0]))
-    lab.save(tmp_path / "log.csv")
-    again = Lab(picky(ARMS), tmp_path / "log.csv")
-    again.tell(of([1, 0, 0], [1.0, 0, 0]))
-    assert again.ask().tolist() == [0, 1, 0]
+    assert lab.log == [] and lab.requests == [] and not path.exists() and lab.ask().tolist() == [1, 0, 0]
+    lab.tell(of([1, 0, 0], [1.0, 0, 0]))
+    assert lab.ask().tolist() == Lab(picky(ARMS), path).ask().tolist() == [0, 1, 0]
 
 
 def test_only_fresh_generators():
@@ -182,6 +149,28 @@ def test_an_undecorated_generator_is_refused_with_what_to_write():
         Lab(rule(unroll)(undecorated(ARMS)))
 
 
+class Stubborn:
+    def __deepcopy__(self, memo):
+        raise RuntimeError("a socket")
+
+
+def test_a_rule_that_cannot_be_made_again_is_refused():
+    with pytest.raises(ValueError, match="cannot be made again: .*a socket"):
+        Lab(two_rounds(ARMS, rng=Stubborn()))
+
+
+def test_the_callers_random_stream_is_not_advanced():
+    rng, other = np.random.default_rng(3), np.random.default_rng(3)
+    lab = Lab(xy_static(np.eye(3), delta=0.05, rng=rng))
+    lab.tell(Sample(lab.ask(), 0.1 * lab.ask(), lab.ask()))
+    assert rng.random() == other.random()
+
+
+def test_samples_are_no_path():
+    with pytest.raises(ValueError, match="path must be that of a log; got list. Hand over Samples with tell"):
+        Lab(two_rounds(ARMS), [of([2, 0, 1], [2.0, 0, 5.0])])
+
+
 def first_request(unit, **options):
     return Lab(rage(np.eye(4), delta=0.05, sigma=0.05 * unit, **options)).ask().sum()
 
@@ -197,7 +186,7 @@ def test_rewards_in_percent_are_noticed_before_the_first_measurement():
 
 def test_an_open_experiment_is_not_warned_of_its_unit_again(tmp_path):
     with pytest.warns(UserWarning, match="with scale=None"):
-        Lab(rage(np.eye(4), delta=0.05, sigma=5.0)).save(tmp_path / "log.csv")
+        Lab(rage(np.eye(4), delta=0.05, sigma=5.0), tmp_path / "log.jsonl").tickets()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Lab(rage(np.eye(4), delta=0.05, sigma=5.0), tmp_path / "log.csv")
+        Lab(rage(np.eye(4), delta=0.05, sigma=5.0), tmp_path / "log.jsonl")

@@ -1,23 +1,22 @@
-"""A log is continued only if the rule makes the same requests; otherwise a new Lab takes over its measurements."""
+"""Other requests than the log holds: the log counts, one warning names the request, and the experiment goes on."""
 
-import re
+import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 import test_contract as contract
 
-from bandits_lab import Lab, log
-from bandits_lib import LinearBandit, Result, Sample, rule
-from bandits_lib.fixed_confidence import lingape, rage
-from bandits_lib.protocol import one_pull, total
-
-WORLD = LinearBandit(np.eye(3), theta=[1.0, 0.4, -0.2])
+from bandits_lab import Lab
+from bandits_lab import log as logs
+from bandits_lab.lab import ReplayWarning
+from bandits_lib import Result, Sample, rule
+from bandits_lib.protocol import total
 
 
 @rule
 def until_sure(arms, limit):
-    """One pull of each arm until the sum of rewards passes LIMIT, which another version of the rule changes."""
+    """Pull both arms until the sum of rewards passes LIMIT, which another version of the rule changes."""
     reached = 0.0
     while reached < LIMIT[0]:
         reached += (yield np.array([1 + LIMIT[1], 1])).sums.sum()
@@ -28,94 +27,78 @@ LIMIT = [3.0, 0]  # the limit, and how many more pulls of arm 0 a request has
 TWO = Sample(np.array([1, 1]), np.array([0.5, 0.5]), np.array([0.25, 0.25]))
 
 
+def opened(path):
+    """A Lab of the rule as it is now, and what was said."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        lab = Lab(until_sure(np.eye(2), 0.0), path)
+    return lab, [str(w.message) for w in caught if w.category is ReplayWarning]
+
+
 def logged(path, limit):
     LIMIT[:] = limit, 0
-    lab = Lab(until_sure(np.eye(2), 0.0))
+    lab = Lab(until_sure(np.eye(2), 0.0), path)
     while lab.ask() is not None and len(lab.log) < 5:
         lab.tell(TWO)
-    lab.save(path)
-    return path.read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "words"),
+    ("then", "now", "request_", "log", "wanted"),
     [
-        ((100.0, 0), (3.0, 0), "the log has a request 4, but here the algorithm is done"),
-        ((3.0, 0), (4.0, 0), "the log ends after request 3, but here the algorithm asks for more"),
-        ((100.0, 0), (100.0, 2), r"request 1 in the log differs from the one computed here \(2 of its 2 measurements"),
+        (100.0, (3.0, 0), 4, [(1, 1)] * 3, None),
+        (3.0, (4.0, 0), 4, [(1, 1)] * 3, [1, 1]),
+        (100.0, (100.0, 2), 1, [(1, 1), (1, 0), (1, 0), (0, 1), (1, 0), (1, 0)], [1, 0]),
     ],
 )
-def test_a_log_that_the_rule_does_not_reproduce_is_left_and_its_measurements_are_handed_over(
-    then, now, words, tmp_path
-):
-    path = tmp_path / "log.csv"
-    saved = logged(path, then[0])
-    told = sum(line.startswith(tuple("12345")) and ",0,1,0.5," in line for line in saved.decode().splitlines())
+def test_the_log_counts_and_one_warning_says_where_the_rule_parts_from_it(tmp_path, then, now, request_, log, wanted):
+    path = tmp_path / "log.jsonl"
+    logged(path, then)
+    before, told = path.read_bytes(), len(logs.standing(logs.read(path)[0])) * 2
     LIMIT[:] = now
-    with pytest.raises(
-        ValueError, match=rf"log.csv, line \d+: {words}.*another version of the library.*lab.tell_history\(path\)"
-    ):
-        Lab(until_sure(np.eye(2), 0.0), path)
-    assert path.read_bytes() == saved
-    lab = Lab(until_sure(np.eye(2), 0.0))
-    lab.tell_history(path)
-    used = sum(int(sample.counts.sum()) for sample in lab.log)
-    assert used > 0 and used + len(lab._stock) == told == len(log.read(path).entries[1:]) * 2
-    lab.save(tmp_path / "new.csv")
-    again = Lab(until_sure(np.eye(2), 0.0), tmp_path / "new.csv")
-    assert str(again.ask()) == str(lab.ask()) and len(again._stock) == len(lab._stock)
+    lab, said = opened(path)
+    assert path.read_bytes() == before
+    assert [f"from request {request_} on" in text for text in said] == [True]
+    assert [tuple(sample.counts) for sample in lab.log] == log
+    assert sum(sum(pair) for pair in log) + lab.unused == told
+    assert (lab.ask() is None) == (wanted is None)
+    if wanted is not None:
+        assert lab.ask().tolist() == wanted
+        lab.tell(Sample(np.array(wanted), np.array(wanted) * 0.5, np.array(wanted) * 0.25))
+        again, said = opened(path)
+        assert len(said) == 1 and str(again.ask()) == str(lab.ask()) and again.requests == lab.requests
 
 
-def test_a_request_of_another_arm_is_named(tmp_path):
-    def make():
-        return lingape(np.eye(3), delta=0.1, theta_bound=1.0)
-
-    lab, path = Lab(make()), tmp_path / "log.csv"
-    for _ in range(3):
-        lab.tell(WORLD.pull(lab.ask(), np.random.default_rng(0)))
-    lab.save(path)
-    arm = int(np.argmax(lab.ask()))
-    path.write_text(path.read_text().replace(f"4,{arm},1,0", f"4,{(arm + 1) % 3},1,0"))
-    with pytest.raises(
-        ValueError, match=r"request 4 in the log differs from the one computed here .1 of its 1 measurements differ."
-    ):
-        Lab(make(), path)
-    new = Lab(make())
-    new.tell_history(path)
-    assert sum(sample.counts.sum() for sample in new.log) + len(new._stock) == total(lab.log).counts.sum()
+def test_requests_made_while_wrong_rewards_counted_are_not_compared(tmp_path):
+    path = tmp_path / "log.jsonl"
+    LIMIT[:] = 3.0, 0
+    lab = Lab(until_sure(np.eye(2), 0.0), path)
+    lab.tell(TWO)
+    lab.tell(Sample(np.array([1, 1]), np.array([50.0, 0.5]), np.array([2500.0, 0.25])))
+    assert lab.result is not None
+    lab.undo()
+    lab.tell(TWO)
+    lab.tickets()
+    lab.tell(Sample.of([0], [0.5], 2))
+    lab.tickets()
+    lab.undo()
+    lab, said = opened(path)
+    assert not said and lab.ask().tolist() == [1, 1] and len(lab.log) == 2
 
 
-def test_a_log_goes_into_a_lab_of_the_same_arms_only(tmp_path):
-    path, arms = tmp_path / "log.csv", np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 1.0]])
-    lab = Lab(rage(np.eye(3), delta=0.1, sigma=0.5))
-    lab.tell_history([Sample.of([k], [float(k)], 3) for k in (0, 1, 0)])
-    half = lab.ask() // 2
-    lab.tell(WORLD.pull(half, np.random.default_rng(0)))
-    lab.save(path)
-    other = Lab(rage(np.eye(3), delta=0.05, sigma=0.5))  # another delta, and thus other requests
-    other.tell_history(path)
-    np.testing.assert_allclose(total(other.log).sums, total(lab.log).sums)
-    assert total(other.log).counts.tolist() == total(lab.log).counts.tolist()
-    with pytest.raises(ValueError, match=r"log.csv holds measurements of other arms: arms\[2, 1\] is 0.0 in the log"):
-        Lab(rage(arms, delta=0.1, sigma=0.5)).tell_history(path)
-    with pytest.raises(FileNotFoundError, match="there is no log"):
-        Lab(rage(arms, delta=0.1)).tell_history(tmp_path / "none.csv")
-
-
-@pytest.mark.filterwarnings("ignore:until_sure asks for one measurement at a time")
-def test_measurements_that_answered_no_request_are_handed_over_first(tmp_path):
-    path = tmp_path / "log.csv"
-    LIMIT[:] = 100.0, 0
-    lab = Lab(until_sure(np.eye(2), 0.0))
-    lab.tell_history([Sample(n * one_pull(0, 2), n * one_pull(0, 2), n * one_pull(0, 2)) for n in (1, 3)], planned=True)
-    lab.save(path)
+def test_a_warning_comes_once_when_another_program_writes_other_requests(tmp_path):
+    path = tmp_path / "log.jsonl"
+    logged(path, 100.0)
+    lab, _ = opened(path)
     LIMIT[:] = 100.0, 2
-    new = Lab(until_sure(np.eye(2), 0.0))
-    new.tell_history(path)  # the sum of three fits the larger request, and comes before the single one
-    assert new.log[0].counts.tolist() == [3, 0] and len(new._stock) == 1
+    with pytest.warns(ReplayWarning, match="from request 1 on") as caught:
+        other = Lab(until_sure(np.eye(2), 0.0), path)
+        other.tell(Sample.of([0], [0.5], 2))
+        other.tell(Sample.of([0], [0.5], 2), extra=True)
+    assert len([w for w in caught if w.category is ReplayWarning]) == 1
+    assert lab is not other
 
 
-# --- any rule, any partial answers, saved and opened again at every step
+# --- any rule, any partial answers, opened again at every step
 
 BUDGET = {name: partial(make, 60) for name, make in contract.BUDGETED.items()}
 ANY = {**contract.IN_THE_WORLD, **{name: (make, contract.ON_ARMS[name][1]) for name, make in BUDGET.items()}}
@@ -126,7 +109,8 @@ def test_any_experiment_in_any_pieces_ends_as_the_uninterrupted_one(seed, tmp_pa
     rng = np.random.default_rng(seed)
     name = sorted(ANY)[seed * 7 % len(ANY)]
     make, problem = ANY[name]
-    steady, lab, path = Lab(contract.fresh(make, problem)), Lab(contract.fresh(make, problem)), tmp_path / "log.csv"
+    path = tmp_path / "log.jsonl"
+    steady, lab = Lab(contract.fresh(make, problem)), Lab(contract.fresh(make, problem), path)
     for _ in range(25):
         if steady.ask() is None:
             break
@@ -137,9 +121,10 @@ def test_any_experiment_in_any_pieces_ends_as_the_uninterrupted_one(seed, tmp_pa
             wanted = wanted - part
         for part in parts:
             lab.tell(part)
-            lab.save(path)
             if rng.random() < 0.5:
-                lab = Lab(contract.fresh(make, problem), path)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", ReplayWarning)
+                    lab = Lab(contract.fresh(make, problem), path)
         steady.tell(total(parts))
     assert str(lab.ask()) == str(steady.ask()) and (lab.result is None) == (steady.result is None)
     if steady.result is not None:
@@ -147,4 +132,3 @@ def test_any_experiment_in_any_pieces_ends_as_the_uninterrupted_one(seed, tmp_pa
     told, logged = total(steady.log), total(Lab(contract.fresh(make, problem), path).log)
     np.testing.assert_array_equal(told.counts, logged.counts)
     np.testing.assert_allclose(told.sums, logged.sums, rtol=1e-12)
-    assert not re.search("left out|done after request 0", path.read_text())

@@ -54,6 +54,7 @@ RESERVED = re.compile(r"(experiment\.json|log(_\d+)?\.jsonl|to_measure\.csv|pilo
 COLUMNS = ("ticket", "plate", "well", "arm", "reward", "count", "sum", "squares")  # of forms and files of measurements
 FLOOR = 0.1  # share of every batch that is spread over all arms, so that tests can find a wrong model
 FACTOR = 1.5  # a pilot is large enough that its bound is at most FACTOR sigma with probability 0.9
+PATIENCE = 60  # seconds to wait for the command of another person
 TOO_MANY = 5  # warn if the first request alone exceeds the whole plan by this factor
 QUICK = 20  # simulated experiments before the first request
 TIED = 0.05  # columns whose smallest singular value is at most this share of the largest are related to each other
@@ -228,16 +229,16 @@ class Experiment:
         writer.writerows([columns, *rows])
         atomic_write(self.path(name), text.getvalue().encode("utf-8-sig"))
 
-    def is_filled(self, name, told=()):
-        """Return whether a form has a reward in it whose ticket was not told."""
-        reward = label(self.columns[1]).lower()
-        try:
-            rows = [row for _, row in table(self.path(name), ([],)).rows if row.get("ticket") not in told]
-        except FileNotFoundError:
+    def is_filled(self, name, lab=None):
+        """Return whether a form has a reward in it that the Lab was not told."""
+        path, reward = self.path(name), label(self.columns[1]).lower()
+        if not path.exists() or (lab and sha256(path.read_bytes()).hexdigest() in lab.told_files):
             return False
+        try:
+            rows = [row for _, row in table(path, ([],)).rows if row.get(reward, "").lower() not in MISSING]
         except ValueError:  # the user changed it: do not replace it
             return True
-        return any(row.get(reward, "").lower() not in MISSING for row in rows)
+        return any(not (lab and row.get("ticket") in lab.told_tickets) for row in rows)
 
     def form(self, arms, tickets=()):
         """Return columns and rows of a form for measurements of `arms` in this order, plate by plate if there are any.
@@ -518,11 +519,11 @@ def show(experiment, lab, said=()):
     """Write what to measure now into the form and print it, or print the answer."""
     if lab.result is not None:
         with suppress(FileNotFoundError):
-            if not experiment.is_filled(FORM, lab.told_tickets):
+            if not experiment.is_filled(FORM, lab):
                 experiment.path(FORM).unlink()
         print(answer(experiment, lab))
         return print(f"Next: report, standings{experiment.elsewhere}")
-    if experiment.is_filled(FORM, lab.told_tickets):
+    if experiment.is_filled(FORM, lab):
         raise ValueError(
             f"{FORM} has rewards that were not told, and stays as it is: give the command tell {FORM}; or, if you do "
             f"not want them, rename {FORM} and give the command ask."
@@ -576,8 +577,6 @@ def tell(given, experiment):
         raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
     with heard() as said:
         told = kept(experiment, path, sample, partial(lab.tell, extra=given.extra))
-    if told.before:
-        print(f"{several(told.before, 'row')} of {path} {'was' if told.before == 1 else 'were'} told before.")
     if told.counted:
         print(f"{told.counted:,} taken, {several(int(lab.all_told.counts.sum()), 'measurement')} in all.")
     if told.without:
@@ -815,7 +814,7 @@ def main(given: list[str] | None = None) -> int:
             if options.function in (plan_, standings, report):
                 options.function(options, experiment)
                 return 0
-            with locked(experiment.path(SETTINGS)):
+            with locked(experiment.path(SETTINGS), PATIENCE):
                 options.function(options, Experiment(options.folder))
         return 0
     except (ValueError, OSError) as error:

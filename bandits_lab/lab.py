@@ -61,6 +61,14 @@ class Told(NamedTuple):
     without: int  # counted measurements without a ticket
 
 
+class Batch(NamedTuple):
+    """Measurements that are told together."""
+
+    rows: Sequence[Raw]
+    file: str = ""
+    sha256: str = ""  # of the file
+
+
 class Lab:
     """A rule that you run by hand, with its log; `Lab(algorithm, path)` continues where you stopped.
 
@@ -86,6 +94,10 @@ class Lab:
         The answer of the algorithm; None until it is done.
     all_told : Sample or None
         All measurements that were told, also those that no request has used.
+    told_tickets : dict
+        The tickets that were told, with their rewards.
+    told_files : set of str
+        The SHA-256 of the files that were told and not taken back.
     experiment : Experiment
         The rule and its arguments.
     names : list of str or None
@@ -148,11 +160,6 @@ class Lab:
             self._warn_of_unit()
 
     @property
-    def told_tickets(self) -> set[str]:
-        """Return the tickets that were told."""
-        return set(self._told)
-
-    @property
     def unused(self) -> int:
         """Return how many measurements no request has used yet."""
         return sum(count for rows in self._pool.values() for _, count, *_ in rows)
@@ -197,7 +204,7 @@ class Lab:
                 return []
             lacking, found = self._missing.copy(), []
             for ticket, (request, arm) in self._issued.items():
-                if request == self._request and ticket not in self._told and lacking[arm]:
+                if request == self._request and ticket not in self.told_tickets and lacking[arm]:
                     found.append((ticket, arm))
                     lacking[arm] -= 1
             if lacking.any():
@@ -244,7 +251,8 @@ class Lab:
         LinearityWarning
             With the last Sample, if the measurements contradict a linear model, or cannot test it.
         UserWarning
-            If a single reward lies far from all others, such as a typing error.
+            If rows were told before, which do not count again, and if a single reward lies far from all others, such as
+            a typing error.
 
         Examples
         --------
@@ -258,17 +266,9 @@ class Lab:
         0
         """
         with self._writing():
-            if not self._K:
-                self._check_open()
-            checked = checked_sample(sample, self._K)
-            rows, before = self._new(getattr(sample, "rows", ()) or raw_rows(checked), getattr(sample, "sha256", ""))
-            self._check_asked(rows, extra)
-            doubt = far_off(rows, self.all_told, self.names)
-            self._take(rows, getattr(sample, "file", ""), getattr(sample, "sha256", ""))
-        if doubt:
-            warnings.warn(doubt, stacklevel=2)
+            told = self._hand_over(self._batch(sample), lambda rows: self._check_asked(rows, extra))
         self._look()
-        return Told(sum(row.count for row in rows), before, sum(row.count for row in rows if not row.ticket))
+        return told
 
     def tell_history(self, samples: "Sample | Iterable[Sample] | str | os.PathLike", *, planned: bool = False) -> None:
         """Hand over measurements made before the experiment, each of which answers one request for its arm.
@@ -285,13 +285,13 @@ class Lab:
         Raises
         ------
         ValueError
-            For numbers that cannot be rewards, for sums of pulls whose numbers were not planned, for a log that was
-            handed over before, and if the algorithm is done. Nothing is changed.
+            For numbers that cannot be rewards, for sums of pulls whose numbers were not planned, and if the algorithm
+            is done. Nothing is changed.
 
         Warns
         -----
         UserWarning
-            For sums, if the rule asks for one pull at a time and therefore cannot use them.
+            As for `tell`; and for sums, if the rule asks for one pull at a time and therefore cannot use them.
 
         Notes
         -----
@@ -308,37 +308,17 @@ class Lab:
         >>> lab.ask().tolist()
         [76, 76]
         """
-        batches: Any = samples
-        name, digest = getattr(samples, "file", ""), getattr(samples, "sha256", "")
+        given: Any = samples
         with self._writing():
-            self._check_open()
-            if isinstance(batches, str | os.PathLike):
-                name, digest, planned = Path(batches).name, sha256(Path(batches).read_bytes()).hexdigest(), True
-                given = _rows_of(batches, self.experiment)
-            elif isinstance(batches, Iterable):
-                parts = [batches] if isinstance(batches, Sample) else batches
-                checked = ((part, checked_sample(part, self._K)) for part in parts)
-                given = [row for part, sample in checked for row in getattr(part, "rows", ()) or raw_rows(sample)]
+            if isinstance(given, str | os.PathLike):
+                batch, planned = _of_log(given, self.experiment), True
             else:
-                kind = type(batches).__name__
-                raise ValueError(f"samples must be a Sample, an iterable of Samples or the path of a log; got {kind}")
-            if summed := next((row for row in given if row.count > 1 and not planned), None):
-                raise ValueError(
-                    f"a sum of several measurements ({summed.count} of arm {summed.arm}) is used only if their number "
-                    "was planned: give single rewards in the order in which they were made, or pass planned=True if "
-                    "the number of measurements of every sum was fixed before the first of them"
-                )
-            if not given:
-                raise ValueError("there is no measurement in samples: give at least one pull")
-            rows, _ = self._new(given, digest)
-            if not rows:
-                raise ValueError(f"{name} was handed over before, and counts once: leave it out")
-            doubt = far_off(rows, self.all_told, self.names)
-            self._take(rows, name, digest)
-        if doubt:
-            warnings.warn(doubt, stacklevel=2)
+                parts = given if isinstance(given, Iterable) and not isinstance(given, Sample) else [given]
+                rows = [row for part in parts for row in self._batch(part).rows]
+                batch = Batch(rows, getattr(given, "file", ""), getattr(given, "sha256", ""))
+            self._hand_over(batch, lambda rows: _check_planned(rows, planned))
         self._look()
-        if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
+        if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in batch.rows):
             warnings.warn(
                 f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several, so they "
                 "stay unused: give single rewards in the order in which they were made",
@@ -452,8 +432,8 @@ class Lab:
         self.all_told: Any = None  # Sample, None before the first
         self._pool: Any = defaultdict(list)  # {arm: [(number of the record, count, sum, squares), ...]} of unused rows
         self._issued: dict[str, tuple[int, int]] = {}  # {ticket: (request, arm)}
-        self._told: dict[str, float] = {}  # {ticket: reward}
-        self._digests: set[str] = set()  # of the files told
+        self.told_tickets: dict[str, float] = {}
+        self.told_files: set[str] = set()
         self._asked_for = self._request = self._records_read = 0
         self._parts: list[Sample] = []
         self._missing: Any = None  # (K,), None when the algorithm is done
@@ -497,16 +477,16 @@ class Lab:
         self._records_read += 1
         added = nothing(self._K)
         for ticket, name, *row in told["rows"]:
-            if ticket in self._told:
+            if ticket in self.told_tickets:
                 continue
             arm = self._row(name)
             if ticket:
-                self._told[ticket] = row[1]
+                self.told_tickets[ticket] = row[1]
             self._pool[arm].append((self._records_read, *row))
             _add(added, arm, row)
         self.all_told = added if self.all_told is None else total([self.all_told, added])
         if told["sha256"]:
-            self._digests.add(told["sha256"])
+            self.told_files.add(told["sha256"])
         self._fill()
 
     def _fill(self):
@@ -552,7 +532,7 @@ class Lab:
 
     def _row(self, name):
         """Return the row of an arm, which a record has by its label or number."""
-        row = self._index.get(name) if self._index else name
+        row = self._index.get(name, name)
         if isinstance(row, int) and 0 <= row < self._K:
             return row
         raise ValueError(f"{self._path or 'the log'} has an arm {name!r}, which is not one of the arms here")
@@ -584,14 +564,15 @@ class Lab:
                 f"{self._path}: its last line, which begins with {torn[:40]!r}, has no end: the program was stopped "
                 "before it said that this was taken, so it does not count. Tell it again",
                 ReplayWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         before, self._torn = self._parted, torn
         if self._size == 0 and new:
             logged, here = logs.check_same(self._path, new[0], self.experiment), self.experiment
             self._name(here._replace(names=here.names or logged.names, unit=here.unit or logged.unit))
             self._records = []
-        self._records, self._size = self._records + new, size
+        self._records += new
+        self._size = size
         if any(one["kind"] == "undone" for one in new):
             self._restart()
         else:
@@ -602,7 +583,7 @@ class Lab:
                 "log was written (likely causes: another version of the library, rounded arms, or a changed file that "
                 "the rule reads). The measurements in the log count, and the experiment goes on",
                 ReplayWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def _append(self, records):
@@ -610,33 +591,56 @@ class Lab:
         if self._path is not None:
             all_of_them = self._records + records if self._size == 0 else records
             self._size, self._torn = logs.append(self._path, all_of_them, self._size, self._torn), b""
-        self._records = self._records + records
+        self._records += records
 
     def _asked(self, tickets=()):
         wanted = [[self._label(arm), int(self._missing[arm])] for arm in np.flatnonzero(self._missing)]
         return logs.record("asked", self._request, wanted, [[ticket, self._label(arm)] for ticket, arm in tickets])
 
-    def _new(self, rows, digest):
-        """Return the rows that were not told before, and the number of measurements that were."""
-        new, before, told = [], 0, dict(self._told)
-        for row in rows:
+    def _batch(self, sample):
+        """Return the Batch of a Sample, which `read_measurements` or the user made."""
+        if not self._K:
+            self._check_open()
+        rows = getattr(sample, "rows", ()) or raw_rows(checked_sample(sample, self._K))
+        return Batch(rows, getattr(sample, "file", ""), getattr(sample, "sha256", ""))
+
+    def _hand_over(self, batch, check):
+        """Take the rows of a Batch that are new, if they pass a check; the caller is in `_writing`."""
+        rows = self._new(batch)
+        if rows:
+            self._check_open()
+        check(rows)
+        doubt, before = far_off(rows, self.all_told, self.names), sum(row.count for row in batch.rows)
+        self._take(rows, batch)
+        told = Told(sum(row.count for row in rows), before - sum(row.count for row in rows), _untied(rows))
+        if told.before:
+            new = "" if _untied(batch.rows) == told.without else ". If they are new, add a column with the day"
+            were = f"{several(told.before, 'row')} {'was' if told.before == 1 else 'were'}"
+            warnings.warn(f"{were} told before, and count once{new}", stacklevel=3)
+        if doubt:
+            warnings.warn(doubt, stacklevel=3)
+        return told
+
+    def _new(self, batch):
+        """Return the rows that were not told before."""
+        new, told = [], dict(self.told_tickets)
+        for row in batch.rows:
             where = f"line {row.line}: " if row.line else ""
-            if row.ticket and self._issued.get(row.ticket, (0, -1))[1] != row.arm:
+            if not row.ticket:
+                new += [] if batch.sha256 and batch.sha256 in self.told_files else [row]
+                continue
+            if self._issued.get(row.ticket, (0, -1))[1] != row.arm:
                 raise ValueError(f"{where}{self._wrong_ticket(row)}")
-            if row.ticket and row.count != 1:
+            if row.count != 1:
                 raise ValueError(f"{where}the ticket {row.ticket} is for one measurement; got {row.count}")
-            if row.ticket and told.get(row.ticket, row.sum) != row.sum:
+            if told.get(row.ticket, row.sum) != row.sum:
                 raise ValueError(
                     f"{where}{row.ticket} was told with the reward {told[row.ticket]:.12g}, and has {row.sum:.12g} "
                     "here: correct the one that is wrong. If it is the one told before, take its file back with undo"
                 )
-            if row.ticket in told or (not row.ticket and digest and digest in self._digests):
-                before += row.count
-                continue
-            if row.ticket:
-                told[row.ticket] = row.sum
-            new.append(row)
-        return new, before
+            new += [] if row.ticket in told else [row]
+            told[row.ticket] = row.sum
+        return new
 
     def _wrong_ticket(self, row):
         if row.ticket in self._issued:
@@ -653,8 +657,6 @@ class Lab:
 
     def _check_asked(self, rows, extra):
         """Refuse rows without a ticket that were not asked for, unless they are `extra`, and sums that do not fit."""
-        if rows:
-            self._check_open()
         left = self.ask()
         for row in sorted(rows, key=lambda row: not row.ticket):
             left[row.arm] -= row.count
@@ -673,12 +675,12 @@ class Lab:
                     "cannot be split: tell single rewards, or leave the surplus out"
                 )
 
-    def _take(self, rows, name, digest):
+    def _take(self, rows, batch):
         """Use new rows and write them into the log; if the rule or the disk refuses them, nothing is changed."""
         if not rows:
             return
         told = [[row.ticket, self._label(row.arm), int(row.count), float(row.sum), float(row.squares)] for row in rows]
-        records = [logs.record("told", name, digest, told)]
+        records = [logs.record("told", batch.file, batch.sha256, told)]
         if self._asked_for != self._request:
             records.insert(0, self._asked())
         try:
@@ -735,8 +737,22 @@ def _add(sample, arm, row):
         field[arm] += number
 
 
-def _rows_of(path, experiment):
-    """Return the rows in another log of the same arms, without their tickets."""
+def _untied(rows):
+    """Return the number of measurements without a ticket."""
+    return sum(row.count for row in rows if not row.ticket)
+
+
+def _check_planned(rows, planned):
+    if summed := next((row for row in rows if row.count > 1 and not planned), None):
+        raise ValueError(
+            f"a sum of several measurements ({summed.count} of arm {summed.arm}) is used only if their number "
+            "was planned: give single rewards in the order in which they were made, or pass planned=True if "
+            "the number of measurements of every sum was fixed before the first of them"
+        )
+
+
+def _of_log(path, experiment):
+    """Return the measurements in another log of the same arms, without their tickets."""
     records, *_ = logs.read(path)
     head, here = records[0], experiment.arguments
     there, same = head["arguments"], ("arms", "d")
@@ -745,14 +761,15 @@ def _rows_of(path, experiment):
         raise ValueError(f"{path} holds measurements of other arms: {'; '.join(clauses)}")
     index = {name: row for row, name in enumerate(head["names"])}
     told = (row for one in logs.standing(records) for row in one["rows"])
-    return [Raw("", index.get(arm, arm), count, added, squares) for _, arm, count, added, squares in told]
+    rows = [Raw("", index.get(arm, arm), count, added, squares) for _, arm, count, added, squares in told]
+    return Batch(rows, Path(path).name, sha256(Path(path).read_bytes()).hexdigest())
 
 
 def _one_line(reason):
     return label(" ".join(str(reason or "").replace("\0", "").split()))
 
 
-HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
+HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(read_measurements(path, names))"
 
 
 def checked_sample(sample, K):
@@ -760,7 +777,7 @@ def checked_sample(sample, K):
     try:
         counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
     except AttributeError:
-        raise ValueError(f"tell takes a Sample: {_how(sample, K)}; got {type(sample).__name__}") from None
+        raise ValueError(f"tell takes a Sample: {HOW.format(K=K)}; got {type(sample).__name__}") from None
     if not counts.shape == sums.shape == squares.shape == (K,):
         shapes = counts.shape, sums.shape, squares.shape
         raise ValueError(f"counts, sums and squares of a Sample must have shape ({K},); got {shapes}")
@@ -769,16 +786,6 @@ def checked_sample(sample, K):
     sums, squares = sums.astype(float), squares.astype(float)
     _check_rewards(counts, sums, squares)
     return Sample(counts.astype(np.int64), sums, squares)
-
-
-def _how(given, K):
-    """Return the call that turns the object given, a table or a path, into a Sample."""
-    columns = [name for name in ("arm", "reward") if name in getattr(given, "columns", ())]
-    if len(columns) == 2:
-        return f"lab.tell(Sample.of(table['arm'], table['reward'], K={K})), with arms 0..{K - 1}"
-    if isinstance(given, str | bytes) or hasattr(given, "__fspath__"):
-        return "lab.tell(bandits_lab.read_measurements(path, names))"
-    return HOW.format(K=K)
 
 
 def _check_rewards(counts, sums, squares):

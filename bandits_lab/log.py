@@ -64,12 +64,13 @@ def check_same(path: Any, head: Record, here: Experiment) -> Experiment:
 def read(path: str | os.PathLike, start: int = 0) -> tuple[list[Record], int, bytes]:
     """Return the records after `start` bytes, the bytes up to the last line end, and what follows it."""
     with open(path, "rb") as file:
-        before = file.read(start)
+        if file.seek(0, os.SEEK_END) < start:
+            raise ValueError(
+                f"{path} has become shorter: another program has replaced it. Restore it, and open it again"
+            )
+        file.seek(start)
         *lines, torn = file.read().split(b"\n")
-    if len(before) < start:
-        raise ValueError(f"{path} has become shorter: another program has replaced it. Restore it, and open it again")
-    number = before.count(b"\n") + 1
-    found = [_parsed(path, n, line) for n, line in enumerate(lines, number) if line.strip() and not _is_cut(line)]
+    found = [_parsed(path, start, n, line) for n, line in enumerate(lines, 1) if line.strip() and not _is_cut(line)]
     if start == 0 and (found or torn) and (not found or found[0]["kind"] != "experiment"):
         raise ValueError(f"line 1 of {path}: {_NO_LOG}")
     return found, start + sum(len(line) + 1 for line in lines), torn
@@ -79,18 +80,20 @@ def _is_cut(line):
     return line.endswith(CUT.rstrip(b"\n"))
 
 
-def _parsed(path, number, line):
-    """Return the record in a line of a log; a ValueError names the line and the file that may hold its rows."""
+def _parsed(path, start, n, line):
+    """Return the record in line n after `start`; a ValueError names the line and the file that may hold its rows."""
     try:
         found = json.loads(line)
         if set(FIELDS[found["kind"]]) <= found.keys() and all(len(row) == 5 for row in found.get("rows", ())):
             return found
     except (ValueError, KeyError, TypeError):
         pass
+    content = Path(path).read_bytes()
+    number = content[:start].count(b"\n") + n
     if number == 1:
         raise ValueError(f"line 1 of {path}: {_OF_03 if line.startswith(b'# bandits_lab log') else _NO_LOG}")
-    rest = Path(path).read_bytes().replace(line, b"")
-    copies = [copy.name for copy in sorted(Path(path).parent.glob("measured_*.csv")) if copy.name.encode() not in rest]
+    files_here, rest = sorted(Path(path).parent.glob("measured_*.csv")), content.replace(line, b"")
+    copies = [copy.name for copy in files_here if copy.name.encode() not in rest]
     where = f" Its rows are probably in {', '.join(copies)}." if copies else ""
     raise ValueError(
         f"line {number} of {path} cannot be read: it was changed after it was written, or the disk is damaged.{where} "

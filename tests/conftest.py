@@ -1,10 +1,13 @@
-"""What tests share: time for slow machines, and a process that is killed at every write."""
+"""What tests share: time for slow machines, a process that is killed at every write, and a full disk."""
 
+import errno
 import os
 import subprocess
 import sys
 
 import pytest
+
+from bandits_lib import files
 
 os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "900s")  # a slow machine is not a failure
 
@@ -74,3 +77,32 @@ def killed_at_every_write(tmp_path):
         return int(done.stdout)
 
     return killed
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """full_disk(n): the n-th write, sync or replacement fails; a write leaves a part of what was to be written."""
+
+    def fail_at(n):
+        left = [n]
+
+        def failing(function, part=None):
+            def maybe(*given):
+                left[0] -= 1
+                if left[0] == 0:
+                    if part:
+                        part(*given)
+                    raise OSError(errno.ENOSPC, "No space left on device")
+                return function(*given)
+
+            return maybe
+
+        monkeypatch.undo()
+        write = files._write
+        monkeypatch.setattr(files, "_write", failing(write, lambda file, content, *more: file.write(content[:-1])))
+        monkeypatch.setattr(os, "fsync", failing(os.fsync))
+        monkeypatch.setattr(os, "replace", failing(os.replace))
+        return left
+
+    yield fail_at
+    monkeypatch.undo()

@@ -1,10 +1,9 @@
 """Simulated users: a table of experiments in which something goes wrong (KINDS), and what plays them.
 
-A user works through files in a folder (`Bench`). The Bench counts each measurement once, as the person enters it and
-without the Lab, so that a lost or repeated measurement shows.
+A user works through files in a folder (`Bench`). Rows of single pulls have the tickets of the Lab. The Bench counts
+each measurement once, as the person enters it and without the Lab, so that a lost or repeated measurement shows.
 """
 
-import csv
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -19,7 +18,7 @@ import pandas as pd
 from scipy import signal, stats
 
 from bandits_lab import Lab, plates, read_measurements, sigma_upper
-from bandits_lab.measurements import read_each
+from bandits_lab import log as logs
 from bandits_lib.fixed_confidence import bounded_rage, rage, xy_static
 from bandits_lib.problem import LinearBandit
 from bandits_lib.simulate.monte_carlo import best_item
@@ -100,7 +99,7 @@ class Bench:
     """A person at work in a folder; `options` are those of the rule, and `heard` lists the warnings of the Lab."""
 
     def __init__(self, rng, folder, heard, *, rule=rage, truth=None, units=1.0, nature=steady, rows="", **options):
-        self.rng, self.folder, self.path, self.heard = rng, folder, folder / "log.csv", heard
+        self.rng, self.folder, self.path, self.heard = rng, folder, folder / "log.jsonl", heard
         self.problem, self.options = world(rng, **(truth or {})), {"delta": DELTA, "sigma": SIGMA, **options}
         self.rule, self.units, self.names = rule, units, NAMES
         self.nature = nature  # (bench, arm (n,)) -> rewards (n,) in the order of time
@@ -110,7 +109,8 @@ class Bench:
         self.counts, self.sums = np.zeros(len(ARMS), np.int64), np.zeros(len(ARMS))
         self.refused: list[str] = []
         self.files = 0
-        self.lab = Lab(self.make(), names=NAMES)
+        self.given: set[str] = set()  # tickets of measurements
+        self.lab = Lab(self.make(), self.path, names=NAMES)
 
     def make(self):
         return self.rule(self.problem.arms, **self.options)
@@ -121,11 +121,20 @@ class Bench:
         arm = arm if self.rows == "sorted" else self.rng.permutation(arm)
         reward = self.units * self.nature(self, arm)
         frame = pd.DataFrame({"arm": arm, "count": 1, "sum": reward, "squares": reward**2})
+        if self.rows == "single" or len(arm) <= SINGLE:
+            frame["ticket"] = self.tickets(arm)
         if self.rows != "single" and len(arm) > SINGLE:
             plate = frame.groupby("arm").cumcount() // np.maximum(PLATE, -(-counts[arm] // PLATES))
             frame = frame.groupby(["arm", plate]).sum().reset_index("arm").reset_index(drop=True)
             frame = frame if self.rows == "sorted" else frame.iloc[self.rng.permutation(len(frame))]
         return self.enter(frame) if keep else frame
+
+    def tickets(self, arm):
+        """Return a ticket for each pull that was asked for, and "" for the others."""
+        left = {k: [t for t, of in self.lab.tickets() if of == k and t not in self.given] for k in range(len(ARMS))}
+        found = [left[k].pop(0) if left[k] else "" for k in arm.tolist()]
+        self.given |= {*found}
+        return found
 
     def enter(self, frame):
         np.add.at(self.counts, frame["arm"], frame["count"])
@@ -137,19 +146,18 @@ class Bench:
         self.files += 1
         path, named = self.folder / f"day {self.files}.csv", frame.assign(arm=[NAMES[a] for a in frame["arm"]])
         if (frame["count"] == 1).all() and len(frame):
-            named = named[["arm", "sum"]].rename(columns={"sum": "reward"})
+            named = named.filter(["ticket", "arm", "sum"]).rename(columns={"sum": "reward"})
         named.to_csv(path, index=False, **how)
         return path
 
-    def tell(self, path, names=None, *, keep=False):
-        """Read a file, tell it to the Lab and save the log; return whether it was accepted."""
+    def tell(self, path, names=None, *, extra=False):
+        """Read a file and tell it to the Lab; return whether it was accepted."""
         try:
-            wanted = None if keep else self.lab.ask()
-            self.lab.tell(read_measurements(path, names or self.names, wanted), keep=keep)
+            told = self.lab.tell(read_measurements(path, names or self.names), extra=extra)
         except ValueError as error:
             self.refused.append(f"refused: {error}")
             return False
-        self.lab.save(self.path)
+        self.refused += [f"said: {told.before} rows were told before"] if told.before else []
         return True
 
     def answer(self, counts=None):
@@ -162,15 +170,15 @@ class Bench:
             if (wanted := self.lab.ask()) is None or wanted.sum() > MOST:
                 break
             each(self)
-        self.lab.save(self.path)
 
     def reopen(self):
         self.lab = Lab(self.make(), self.path, names=self.names)
 
     def lost(self):
         """Return how many pulls are missing from the saved log or in it twice, at least 1 if rewards differ."""
-        there = pd.read_csv(self.path, comment="#").groupby("arm")[["count", "sum"]].sum()
-        there = there.reindex(range(len(ARMS)), fill_value=0)
+        rows = [row[1:4] for one in logs.standing(logs.read(self.path)[0]) for row in one["rows"]]
+        there = pd.DataFrame(rows, columns=["arm", "count", "sum"]).groupby("arm").sum()
+        there = there.reindex(NAMES, fill_value=0)
         lost = int(np.abs(there["count"].to_numpy() - self.counts).sum())
         return max(lost, int(not np.allclose(there["sum"], self.sums, rtol=1e-9, atol=1e-6 * self.units)))
 
@@ -195,30 +203,28 @@ def change_units(bench):
 
 
 def tell_again(bench, parts, shuffled=False):
-    """Tell every file twice, the second time perhaps in another order; undo it if there is a warning."""
+    """Tell every file twice, the second time perhaps in another order."""
     frame = bench.measure(bench.lab.ask())
     for rows in np.array_split(np.arange(len(frame)), parts):
         bench.tell(bench.file(frame.iloc[rows]))
-        tell_warily(bench, bench.file(frame.iloc[bench.rng.permutation(rows) if shuffled else rows]))
+        bench.tell(bench.file(frame.iloc[bench.rng.permutation(rows) if shuffled else rows]))
 
 
-def tell_warily(bench, path):
-    """Tell a file and undo it if rows were told before; return whether it stands."""
-    start = len(bench.heard)
-    told = bench.tell(path)
-    if again := told and any("has the same file been read twice" in str(w.message) for w in bench.heard[start:]):
-        bench.lab.undo("read twice")
-        bench.lab.save(bench.path)
-    return told and not again
+def retyped(bench):
+    """Tell every file twice, the second time with another reward in one row."""
+    frame = bench.measure(bench.lab.ask())
+    bench.tell(bench.file(frame))
+    frame = frame.copy()
+    frame.loc[bench.rng.choice(frame.index), "sum"] += 0.25
+    bench.tell(bench.file(frame))
 
 
 def cumulative_files(bench):
-    """Tell files that repeat the rows of earlier days; if there is a warning, undo it and tell the new rows alone."""
+    """Tell files that repeat the rows of earlier days."""
     frame = bench.measure(bench.lab.ask())
     days = np.array_split(np.arange(len(frame)), 3)
     for day in range(3):
-        if not tell_warily(bench, bench.file(frame.iloc[np.concatenate(days[: day + 1])])) and len(days[day]):
-            bench.tell(bench.file(frame.iloc[days[day]]))
+        bench.tell(bench.file(frame.iloc[np.concatenate(days[: day + 1])]))
 
 
 def undone_by_mistake(bench):
@@ -226,7 +232,6 @@ def undone_by_mistake(bench):
     path = bench.file(bench.measure(half(bench.lab.ask())))
     if bench.tell(path) and bench.lab.ask() is not None:
         bench.lab.undo("thought to be wrong")
-        bench.lab.save(bench.path)
         bench.tell(path)
 
 
@@ -248,37 +253,29 @@ def restart(bench):
     bench.reopen()
 
 
-def two_people(bench, share=half):
-    """Tell parts to two Labs of one log: the second save is refused, and its part is told once more."""
-    bench.lab.save(bench.path)
-    bench.reopen()
-    other = Lab(bench.make(), bench.path, names=NAMES)
-    wanted = bench.lab.ask()
+def two_people(bench, share=half, same=False):
+    """Tell parts to two Labs of one log; with `same`, both people tell all of it."""
+    other, wanted = Lab(bench.make(), bench.path, names=NAMES), bench.lab.ask()
     n = share(wanted)
     mine, theirs = (bench.file(bench.measure(counts)) for counts in (n, np.minimum(wanted - n, n)))
     bench.tell(mine)
-    if not (wanted - n).any():
-        return
-    other.tell(read_measurements(theirs, NAMES, other.ask()))
-    try:
-        other.save(bench.path)
-    except ValueError as error:
-        bench.refused.append(f"refused: {error}")
-        bench.reopen()
-        bench.tell(theirs)
+    for path in [mine, theirs] if same else [theirs]:
+        if not (wanted - n).any() and path == theirs:
+            return
+        bench.lab, other = other, bench.lab
+        bench.tell(path)
 
 
-def killed_save(bench):
-    """Cut a save at a random byte; tell the file once more if pulls are missing."""
-    bench.lab.save(bench.path)
+def killed_tell(bench):
+    """Cut the last record of the log at a random byte, and tell the file once more."""
+    bench.lab.tickets()
     path = bench.file(bench.measure(all_or_half(bench)))
     before = bench.path.read_bytes()
     bench.tell(path)
     after = bench.path.read_bytes()
     bench.path.write_bytes(after[: bench.rng.integers(len(before), len(after) + 1)])
     bench.reopen()
-    if sum(sample.counts.sum() for sample in bench.lab.log) < bench.counts.sum():
-        bench.tell(path)
+    bench.tell(path)
 
 
 def empty_cells(bench):
@@ -305,8 +302,7 @@ def history_first(bench, units=1.0):
     bench.units = units
     pilot = bench.measure(np.full(len(ARMS), 20))
     bench.units = 1.0
-    bench.lab.tell_history(read_each(bench.file(pilot), NAMES))
-    bench.lab.save(bench.path)
+    bench.lab.tell_history(read_measurements(bench.file(pilot), NAMES))
     bench.reopen()
     bench.finish()
 
@@ -344,7 +340,7 @@ def decimal_commas(bench):
 
 def made_up_squares(bench):
     """Enter means, with squares computed from them."""
-    frame = bench.measure(bench.lab.ask()).groupby("arm", as_index=False).sum()
+    frame = bench.measure(bench.lab.ask()).groupby("arm", as_index=False)[["count", "sum", "squares"]].sum()
     bench.tell(bench.file(frame.assign(squares=frame["sum"] ** 2 / frame["count"])))
 
 
@@ -353,18 +349,6 @@ def row_by_row(bench):
     two_people(bench, share=lambda wanted: np.eye(len(wanted), dtype=np.int64)[np.argmax(wanted)])
     if bench.lab.ask() is not None:
         bench.answer()
-
-
-def spreadsheet(bench):
-    """Save the log again as a spreadsheet does, then open it."""
-    if bench.path.exists():
-        rows = list(filter(None, csv.reader(bench.path.read_text(encoding="utf-8").splitlines())))
-        with bench.path.open("w", encoding="utf-8", newline="") as file:
-            end = bench.rng.choice(["\n", "\r\n", "\r"])
-            writer = csv.writer(file, delimiter=bench.rng.choice([",", ";", "\t"]), lineterminator=end)
-            writer.writerows(row + [""] * (max(map(len, rows)) - len(row)) for row in rows)
-        bench.reopen()
-    bench.answer(half(bench.lab.ask()))
 
 
 def names_swapped(bench):
@@ -382,15 +366,17 @@ def names_swapped(bench):
 
 def surplus(bench):
     """Measure each arm up to five times more than it was asked for, and keep the surplus."""
-    bench.tell(bench.file(bench.measure(bench.lab.ask() + bench.rng.integers(0, 6, len(ARMS)))), keep=True)
+    bench.tell(bench.file(bench.measure(bench.lab.ask() + bench.rng.integers(0, 6, len(ARMS)))), extra=True)
 
 
 def pilot_first(bench):
-    """Bound sigma from a pilot with a tenth of delta, and tell the pilot in sums."""
-    pilot = read_measurements(bench.file(bench.measure(np.full(len(ARMS), 20))), NAMES)
+    """Bound sigma from a pilot with a tenth of delta, and tell the pilot reading by reading."""
+    frame = bench.measure(np.full(len(ARMS), 20)).assign(ticket="")
+    pilot = read_measurements(bench.file(frame), NAMES)
     bench.options |= {"sigma": sigma_upper(pilot, 0.1 * DELTA), "delta": 0.9 * DELTA}
-    bench.lab = Lab(bench.make(), names=NAMES)
-    bench.lab.tell_history(pilot, planned=True)
+    bench.path.unlink()
+    bench.reopen()
+    bench.lab.tell_history(pilot)
     bench.finish()
 
 
@@ -439,8 +425,7 @@ MILLIVOLTS = "SigmaWarning.*mV told as V"
 BENDS = "LinearityWarning: rewards are not"
 DRIFTS = "DriftWarning"
 DAYS_SAID = f"{DRIFTS}|{BENDS}"  # days of the arms look like means that are not linear
-TWICE = "has the same file been read twice|more measurements of|the algorithm is done"
-OVERTAKEN = "another Lab has saved there"
+TWICE = "rows were told before"
 
 
 def clicks(arms, delta, sigma):
@@ -485,7 +470,8 @@ KINDS = {
     # users who have trouble with files and people
     "whole files told twice": User(each_time(tell_again, parts=1), {}, TWICE, 0.75),
     "parts told twice": User(each_time(tell_again, parts=3), {}, TWICE, 0.75),
-    "clicks, files told twice": User(each_time(tell_again, parts=1), BERNOULLI),
+    "clicks, files told twice": User(each_time(tell_again, parts=1), BERNOULLI, TWICE, 0.75),
+    "files retyped": User(each_time(retyped), ROWS, "was told with the reward", 0.75),
     "files told twice, shuffled": User(each_time(tell_again, parts=1, shuffled=True), ROWS, TWICE, 0.75),
     "parts told twice, shuffled": User(each_time(tell_again, parts=3, shuffled=True), ROWS, TWICE, 0.75),
     "cumulative files": User(each_time(cumulative_files), ROWS, TWICE, 0.75),
@@ -498,12 +484,12 @@ KINDS = {
     "surplus kept": User(each_time(surplus), ROWS),
     "history told first": User(history_first),
     "restarts": User(each_time(restart)),
-    "saves that were killed": User(each_time(killed_save), {}, "ReplayWarning", 0.5),
-    "log saved by a spreadsheet": User(each_time(spreadsheet)),
-    "two people, one log": User(each_time(two_people), {}, OVERTAKEN, 0.75),
-    "two people, equal clicks": User(each_time(row_by_row), BERNOULLI, OVERTAKEN, 0.75),
+    "killed while telling": User(each_time(killed_tell), {}, "ReplayWarning: .* has no end", 0.5),
+    "two people, one log": User(each_time(two_people)),
+    "two people, one form": User(each_time(two_people, same=True), {}, TWICE, 0.75),
+    "two people, equal clicks": User(each_time(row_by_row), BERNOULLI),
     "names of two arms swapped": User(
-        names_swapped, {}, "the log is of another experiment: arm 0 is 'version A'", 1.0, WARNED
+        names_swapped, {}, "is the log of another experiment: names.0. is 'version A'", 1.0, WARNED
     ),
     # users who state the noise or the unit wrongly
     "sigma told half": User(FINISH, {**CLOSE, "sigma": SIGMA / 2}, NOISE, 0.75, WARNED),

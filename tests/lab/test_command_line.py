@@ -1,12 +1,15 @@
 """The command line: from a spreadsheet to the answer, and every refusal is a sentence that loses nothing."""
 
 import csv
+import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
+from contextlib import redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -117,7 +120,7 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     assert "open it in a browser" in run(capsys, "report")
     text = page.read_text(encoding="utf-8")
     assert f"The answer is {BEST}" in text and text.count("data:image/png") == 2 and "log.jsonl" in text
-    assert f"{total - 1} rows of measured_0001.csv were told before" in run(capsys, "tell", "measured_0001.csv")
+    assert f"{total - 1} rows were told before" in run(capsys, "tell", "measured_0001.csv")
     (folder / "late.csv").write_text("Küvette;Signal\nProbe 01;300,5\n", encoding="utf-8")
     assert "asks for nothing" in run(capsys, "tell", "late.csv", code=2)
 
@@ -201,7 +204,7 @@ def test_surplus_measurements_answer_later_requests(folder, capsys):
     assert told(folder) == 0 and wanted(folder) == first
     run(capsys, "tell", "day.csv", "--extra")
     assert told(folder) == 2 * first
-    assert f"{2 * first} rows of day.csv were told before" in run(capsys, "tell", "day.csv")
+    assert f"{2 * first} rows were told before" in run(capsys, "tell", "day.csv")
     assert told(folder) == 2 * first
 
 
@@ -341,29 +344,138 @@ def test_a_filled_form_is_never_replaced(folder, capsys):
     assert Path("measured_0001.csv").read_bytes() == before
 
 
-def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, monkeypatch):
-    """Killed before the log is written, and after; the form may be saved again by a spreadsheet in between."""
-    run(capsys, *IMPORT, "--sigma", "4")
-    run(capsys, "ask")
-    before = measured("to_measure.csv", np.random.default_rng(0), rows=30).read_bytes()
-    append = logs.append
-    for after in (False, True):
+# --- kills and disks
 
-        def killed(*given, after=after):
-            if after:
-                append(*given)
-            raise KeyboardInterrupt
 
-        monkeypatch.setattr(logs, "append", killed)
-        assert "Stopped." in run(capsys, "tell", "to_measure.csv", code=130)
-        monkeypatch.undo()
-        monkeypatch.chdir(folder)
-        assert Path("to_measure.csv").read_bytes() == before
-    said = run(capsys, "ask")  # the log has the form
-    assert Path("measured_0001.csv").read_bytes() == before and told(folder) == 30 and "are wanted" in said
-    Path("to_measure.csv").write_bytes(before.replace(b"\n", b"\r\n"))
-    assert "30 rows of to_measure.csv were told before" in run(capsys, "tell", "to_measure.csv")
-    assert told(folder) == 30 and wanted(folder)
+def tell_part(folder, n):
+    """Tell part n of the first form of an experiment, which part 0 begins."""
+    with redirect_stdout(io.StringIO()):
+        if not folder.exists():
+            folder.mkdir()
+            spreadsheet(folder / "Arme.csv")
+            for given in (["import", str(folder / "Arme.csv"), *IMPORT[2:], "--sigma", "4"], ["ask"]):
+                assert main([*given, "--folder", str(folder)]) == 0
+            form = measured(folder / "to_measure.csv", np.random.default_rng(0))
+            rows = form.read_text(encoding="cp1252").split("\n")
+            form.unlink()
+            for part in range(3):
+                content = "\n".join([rows[0], *rows[10 * part + 1 : 10 * part + 11]])
+                (folder / f"part{part}.csv").write_text(content, encoding="cp1252")
+        assert main(["tell", f"part{n}.csv", "--folder", str(folder)]) == 0
+
+
+def told_parts(folder):
+    """Return how many parts are in the log, each ticket once; telling the last of them again adds nothing."""
+    tickets = [row[0] for record in logs.standing(logs.read(folder / "log.jsonl")[0]) for row in record["rows"]]
+    assert len(tickets) == len({*tickets}) and len(tickets) % 10 == 0
+    for record in logs.standing(logs.read(folder / "log.jsonl")[0]):
+        assert (folder / record["file"]).exists()
+    tell_part(folder, len(tickets) // 10 - 1)
+    assert told(folder) == len(tickets)
+    return len(tickets) // 10
+
+
+def test_a_kill_at_any_write_of_tell_loses_nothing_and_counts_nothing_twice(killed_at_every_write):
+    script = "from test_command_line import tell_part as work, told_parts as found"
+    assert killed_at_every_write(script) >= 4  # the copy, the log, the form, and their replacements
+
+
+KILLS = """
+import os, random, shutil, signal, sys, time
+from pathlib import Path
+import test_command_line as t
+
+t.tell_part(Path("before"), 0)
+shutil.copytree("before", "timed")
+start, rng = time.monotonic(), random.Random(0)
+t.tell_part(Path("timed"), 1)
+whole = time.monotonic() - start
+for kill in range(int(sys.argv[1])):
+    folder = Path(str(kill))
+    shutil.copytree("before", folder)
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        t.tell_part(folder, 1)
+        os.write(writing, b".")
+        os._exit(0)
+    os.close(writing)
+    time.sleep(rng.uniform(0, 1.3 * whole))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    acknowledged = len(os.read(reading, 1))
+    found = t.told_parts(folder)
+    assert 1 + acknowledged <= found <= 2
+    t.tell_part(folder, 1)
+    assert t.told_parts(folder) == 2
+    print(acknowledged, found)
+"""
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_kills_at_random_moments_of_tell(tmp_path, kills):
+    found = script(KILLS, str(kills), folder=tmp_path).split("\n")[:-1]
+    assert len(found) == kills and (kills < 200 or {*found} == {"0 1", "0 2", "1 2"})
+
+
+def script(text, *given, folder):
+    """Run a script that may import this file; return what it prints."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])}
+    command = [sys.executable, "-W", "ignore", "-c", text, *given]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return done.stdout
+
+
+def test_on_a_full_disk_every_command_is_one_sentence_and_counts_nothing_twice(folder, capsys, full_disk):
+    tell_part(folder / "before", 0)
+    for n in range(1, 30):
+        desk = folder / str(n)
+        shutil.copytree(folder / "before", desk)
+        left = full_disk(n)
+        code = main(["tell", "part1.csv", "--folder", str(desk)])
+        left[0] = 0
+        refused = capsys.readouterr().err
+        if code == 0:
+            break
+        assert refused.count("\n") == 1 and "no space left on device" in refused and code == 2
+        assert told_parts(desk) in (1, 2)
+        tell_part(desk, 1)
+        assert told_parts(desk) == 2
+    assert n > 6
+
+
+READ_ONLY = """
+import os, sys, tempfile
+from pathlib import Path
+import test_command_line as t
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chmod(folder, 0o755)
+    desk = Path(folder, "desk")
+    t.tell_part(desk, 0)
+    assert t.main(["standings", "--folder", str(desk)]) == 0
+    before = (desk / "log.jsonl").read_bytes()
+    for path in desk.iterdir():
+        path.chmod(0o444)
+    desk.chmod(0o555)
+    sys.stdout.flush()
+    if not os.fork():
+        if os.geteuid() == 0:
+            os.setuid(65534)
+        codes = [t.main([*given, "--folder", str(desk)]) for given in (["tell", "part1.csv"], ["standings"], ["undo"])]
+        sys.stdout.flush()
+        os._exit(0 if codes == [2, 0, 2] else 1)
+    assert os.wait()[1] == 0 and (desk / "log.jsonl").read_bytes() == before
+    desk.chmod(0o755)
+    for path in desk.glob("*"):
+        path.chmod(0o644)
+    t.tell_part(desk, 1)
+    assert t.told_parts(desk) == 2
+"""
+
+
+def test_a_folder_that_may_not_be_written_can_be_read(tmp_path):
+    assert script(READ_ONLY, folder=tmp_path).count("After 10 measurements") == 2
 
 
 def test_a_ticket_counts_once_whoever_tells_it(folder, capsys):
@@ -374,7 +486,7 @@ def test_a_ticket_counts_once_whoever_tells_it(folder, capsys):
     Path("one.csv").write_text("\n".join(first), encoding="utf-8")
     Path("other.csv").write_text("\n".join([first[0], first[3], first[1]]), encoding="utf-8")
     assert "3 taken" in run(capsys, "tell", "one.csv")
-    assert "2 rows of other.csv were told before" in run(capsys, "tell", "other.csv") and told(folder) == 3
+    assert "2 rows were told before" in run(capsys, "tell", "other.csv") and told(folder) == 3
     Path("other.csv").write_text("\n".join([first[0], first[1].replace("300,5", "301,5")]), encoding="utf-8")
     refused = run(capsys, "tell", "other.csv", code=2)
     assert "Line 2: " in refused and "300.5, and has 301.5 here" in refused and "undo" in refused
@@ -392,9 +504,19 @@ def test_rows_without_a_ticket_are_announced_and_their_file_counts_once(folder, 
     run(capsys, "ask")
     Path("day.csv").write_text("Küvette;Signal\nProbe 01;300,5\nProbe 02;300,5\n", encoding="utf-8")
     assert "2 rows without a ticket: kept as extra measurements." in run(capsys, "tell", "day.csv")
-    assert "2 rows of day.csv were told before" in run(capsys, "tell", "day.csv") and told(folder) == 2
+    assert "2 rows were told before" in run(capsys, "tell", "day.csv") and told(folder) == 2
     run(capsys, "undo")
     assert "2 taken" in run(capsys, "tell", "day.csv") and told(folder) == 2
+
+
+def test_a_form_without_its_tickets_is_told_once_and_replaced(folder, capsys):
+    run(capsys, *IMPORT)
+    run(capsys, "ask")
+    rows = measured("to_measure.csv", np.random.default_rng(0), rows=9).read_text(encoding="cp1252").splitlines()
+    Path("to_measure.csv").write_text("\n".join(row.partition(";")[2] for row in rows), encoding="cp1252")
+    assert "9 rows without a ticket" in run(capsys, "tell", "to_measure.csv")
+    assert Path("to_measure.csv").read_text(encoding="utf-8-sig").startswith("ticket;") and told(folder) == 9
+    assert "9 rows were told before" in run(capsys, "tell", "measured_0001.csv") and told(folder) == 9
 
 
 def test_undo_takes_back_the_last_file(folder, capsys):
@@ -425,18 +547,20 @@ def test_two_people_with_the_same_folder_wait_for_each_other(folder, capsys, mon
     for who, part in (("one.csv", rows[:10]), ("other.csv", rows[10:20])):
         Path(who).write_text("\n".join([head, *part]), encoding="utf-8-sig")
         measured(who, rng)
-    codes = {}
+    codes = []
 
     def tell(who):
-        codes[who] = subprocess.run([sys.executable, "-m", "bandits_lab", "tell", who], capture_output=True, text=True)
+        command = [sys.executable, "-m", "bandits_lab", "tell", who]
+        done = subprocess.run(command, capture_output=True, check=False, text=True)
+        codes.append((done.returncode, done.stderr))
 
-    threads = [threading.Thread(target=tell, args=(who,)) for who in ("one.csv", "other.csv")]
+    threads = [threading.Thread(target=tell, args=(who,)) for who in ("one.csv", "other.csv", "one.csv")]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [done.returncode for done in codes.values()] == [0, 0] and told(folder) == 20
-    monkeypatch.setattr(command_line, "locked", lambda path: locked(path, patience=0.1))
+    assert codes == [(0, "")] * 3 and told(folder) == 20
+    monkeypatch.setattr(command_line, "locked", lambda path, *_: locked(path, patience=0.1))
     with locked(Path("experiment.json")):
         assert "being written by another program" in run(capsys, "undo", code=2)
     assert told(folder) == 20

@@ -38,15 +38,14 @@ def test_before_the_first_reward_everything_is_in_play():
 
 
 def test_it_is_intervals_with_the_arguments_of_the_rule(tmp_path):
-    lab = Lab(lazy_track_and_stop(ARMS, ARMS[1:], delta=0.2, sigma=0.5))
+    lab = Lab(lazy_track_and_stop(ARMS, ARMS[1:], delta=0.2, sigma=0.5), tmp_path / "log.jsonl")
     for _ in range(30):
         lab.tell(PROBLEM.pull(lab.ask(), np.random.default_rng(len(lab.log))))
     known = standings(lab, names=NAMES[1:])
     same = intervals(ARMS, total(lab.log), items=ARMS[1:], sigma=0.5, delta=0.2, names=NAMES[1:])
     np.testing.assert_array_equal(known.table, same)
     assert (known.sigma, known.delta, known.ended, known.pulls) == (0.5, 0.2, False, 32)
-    lab.save(tmp_path / "log.csv")
-    again = Lab(lazy_track_and_stop(ARMS, ARMS[1:], delta=0.2, sigma=0.5), tmp_path / "log.csv").standings()
+    again = Lab(lazy_track_and_stop(ARMS, ARMS[1:], delta=0.2, sigma=0.5), tmp_path / "log.jsonl").standings()
     np.testing.assert_array_equal(again.table, same)
 
 

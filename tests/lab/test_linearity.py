@@ -267,10 +267,8 @@ def told(lab):
 
 def test_it_is_said_once_with_the_last_sample_and_once_by_each_replay(tmp_path):
     with pytest.warns(LinearityWarning, match="cannot be seen") as caught:
-        lab = told(Lab(one_batch(LINE, [4, 4, 0, 0, 0])))
+        told(Lab(one_batch(LINE, [4, 4, 0, 0, 0]), tmp_path / "log.jsonl"))
     assert len(caught) == 1 and caught[0].filename == __file__
-    lab.save(tmp_path / "log.csv")
-    for log in (tmp_path / "log.csv", lab.log):
-        with pytest.warns(LinearityWarning) as caught:
-            Lab(one_batch(LINE, [4, 4, 0, 0, 0]), log)
-        assert [w.category for w in caught] == [LinearityWarning]
+    with pytest.warns(LinearityWarning) as caught:
+        Lab(one_batch(LINE, [4, 4, 0, 0, 0]), tmp_path / "log.jsonl")
+    assert [w.category for w in caught] == [LinearityWarning]

@@ -1,13 +1,14 @@
 """A laboratory's files: good rows add up, a bad one is named by its line and nothing of the file is kept."""
 
 import warnings
+from hashlib import sha256
 
 import numpy as np
 import pytest
 
 from bandits_lab import Lab
 from bandits_lab.arms import read_arms
-from bandits_lab.measurements import read_each, read_measurements
+from bandits_lab.measurements import read_measurements
 from bandits_lib import Sample
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.numerics.span import basis
@@ -178,7 +179,7 @@ def test_points_are_fractions_where_something_tells_it(tmp_path):
 def test_a_row_without_pulls_says_nothing(tmp_path):
     path = write(tmp_path, "arm,count,sum,squares\nplain,0,0,0\nbold,2.0,1,1\n")
     assert read_measurements(path, NAMES, wanted=np.array([0, 2, 0])).counts.tolist() == [0, 2, 0]
-    assert len(list(read_each(path, NAMES))) == 1
+    assert len(read_measurements(path, NAMES).rows) == 1
 
 
 def test_a_missing_reward_is_no_pull_and_still_asked_for(tmp_path):
@@ -201,9 +202,10 @@ def test_names_must_differ(tmp_path):
 
 
 def test_rows_one_by_one_keep_their_order(tmp_path):
-    found = list(read_each(write(tmp_path, "arm,reward\nplain,1\nbold,3\nplain,2\n"), NAMES))
-    assert [sample.sums.tolist() for sample in found] == [[1.0, 0, 0], [0, 3.0, 0], [2.0, 0, 0]]
-    assert all(sample.counts.sum() == 1 for sample in found)
+    path = write(tmp_path, "arm,ticket,reward\nplain,K1,1\nbold,,3\nplain,K2,2\n")
+    found = read_measurements(path, NAMES)
+    assert found.rows == (("K1", 0, 1, 1.0, 1.0, 2), ("", 1, 1, 3.0, 9.0, 3), ("K2", 0, 1, 2.0, 4.0, 4))
+    assert found.file == path.name and found.sha256 == sha256(path.read_bytes()).hexdigest()
 
 
 # --- arms

@@ -128,13 +128,12 @@ def of_sigma(caught):
 
 
 def test_millivolts_told_as_volts_warn_once_and_once_when_the_log_is_opened(tmp_path):
-    lab = Lab(rage(ARMS, delta=0.05, sigma=0.1))
+    lab = Lab(rage(ARMS, delta=0.05, sigma=0.1), tmp_path / "log.jsonl")
     with pytest.warns(SigmaWarning, match=r"100 .*|1\d\d times the sigma = 0.1 .*mV told as V.*sigma_upper") as caught:
         told(lab, 10.0, RNG(0), parts=4)
     assert len(ours := of_sigma(caught)) == 1 and ours[0].filename == __file__
-    lab.save(tmp_path / "log.csv")
     with pytest.warns(SigmaWarning, match="times the sigma") as caught:
-        again = Lab(rage(ARMS, delta=0.05, sigma=0.1), tmp_path / "log.csv")
+        again = Lab(rage(ARMS, delta=0.05, sigma=0.1), tmp_path / "log.jsonl")
     assert len(ours := of_sigma(caught)) == 1 and ours[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error", SigmaWarning)
@@ -159,16 +158,15 @@ def test_noise_as_promised_is_no_news(sigma):
 
 
 def test_a_warning_made_an_error_loses_nothing(tmp_path):
-    lab = Lab(rage(ARMS, delta=0.05, sigma=0.1))
+    lab = Lab(rage(ARMS, delta=0.05, sigma=0.1), tmp_path / "log.jsonl")
     asked = lab.ask()
     with warnings.catch_warnings():
         warnings.simplefilter("error", SigmaWarning)
         with pytest.raises(SigmaWarning):
             told(lab, 10.0, RNG(0))
     assert len(lab.log) == 1 and (lab.ask() == asked // 2).all()
-    lab.save(tmp_path / "log.csv")
     with pytest.warns(SigmaWarning):
-        assert (Lab(rage(ARMS, delta=0.05, sigma=0.1), tmp_path / "log.csv").ask() == lab.ask()).all()
+        assert (Lab(rage(ARMS, delta=0.05, sigma=0.1), tmp_path / "log.jsonl").ask() == lab.ask()).all()
 
 
 def visitors(lab, rate=0.02):

@@ -56,14 +56,13 @@ def together(make, rng):
 @pytest.mark.parametrize("make", [lambda: rage(ARMS, delta=0.05), lambda: gse(ARMS, budget=500)], ids=["rage", "gse"])
 def test_plates_one_by_one_end_where_whole_requests_end(make, tmp_path):
     lab, days = together(make, np.random.default_rng(0))
-    other, order = Lab(make()), np.random.default_rng(1)
+    other, order = Lab(make(), tmp_path / "log.jsonl"), np.random.default_rng(1)
     for layout, readings in days:
         for plate in order.permutation(layout["plate"].unique()):
             path = tmp_path / "plate.csv"
             readings[readings["plate"] == plate].sample(frac=1, random_state=int(plate)).to_csv(path, index=False)
             other.tell(read_plates(path, layout, NAMES))
-            other.save(tmp_path / "log.csv")
-            other = Lab(make(), tmp_path / "log.csv")
+            other = Lab(make(), tmp_path / "log.jsonl")
     assert len(other.log) > len(lab.log)
     for mine, theirs in zip(lab.result.history, other.result.history, strict=True):
         for field, their_field in zip(mine, theirs, strict=True):

@@ -5,6 +5,7 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import test_contract as contract
 from hypothesis import HealthCheck, given, settings
@@ -164,8 +165,8 @@ def test_sums_are_told_whole_when_they_fit_and_their_numbers_were_planned():
 
 def test_what_is_no_history_is_refused_and_history_may_come_at_any_time():
     lab = Lab(patient(np.eye(3)))
-    for wrong in (3.0, [], [(0, 1.0)], of([0, 0, 0]), of([1, 0])):
-        with pytest.raises(ValueError, match="Sample|no measurement"):
+    for wrong in (3.0, [(0, 1.0)], of([1, 0])):
+        with pytest.raises(ValueError, match="Sample"):
             lab.tell_history(wrong)
     lab.tell(of([1, 0, 0], seed=2))
     lab.tell_history(of([1, 0, 1]))
@@ -201,8 +202,9 @@ def test_the_measurements_of_another_log_are_handed_over_once(tmp_path):
     lab = Lab(patient(np.eye(3)))
     lab.tell_history(path)
     assert lab.ask().tolist() == [0, 0, 2] and total(lab.log).sums.tolist() == total(first.log).sums.tolist()
-    with pytest.raises(ValueError, match=r"log.jsonl was handed over before, and counts once"):
+    with pytest.warns(UserWarning, match="6 rows were told before, and count once"):
         lab.tell_history(path)
+    assert lab.ask().tolist() == [0, 0, 2]
     with pytest.raises(ValueError, match=r"holds measurements of other arms: arms\[1\]\[1\] is 1.0 in the log and 2"):
         Lab(patient(np.diag([1.0, 2.0, 1.0]))).tell_history(path)
     with pytest.raises(FileNotFoundError):
@@ -317,13 +319,11 @@ def test_a_lab_is_not_copied_but_has_a_log(copied):
 
 
 def test_the_right_call_is_named():
-    import pandas as pd
-
-    lab = Lab(patient(np.eye(3)))
-    with pytest.raises(ValueError, match=r"Sample.of\(table\['arm'\], table\['reward'\], K=3\)"):
-        lab.tell(pd.DataFrame({"arm": [0], "reward": [1.0]}))
-    with pytest.raises(ValueError, match=r"lab.tell\(bandits_lab.read_measurements\(path, names\)\)"):
-        lab.tell("day.csv")
+    for wrong in (pd.DataFrame({"arm": [0], "reward": [1.0]}), "day.csv"):
+        with pytest.raises(
+            ValueError, match=r"Sample.of\(pulled_arms.*or lab.tell\(read_measurements\(path, names\)\)"
+        ):
+            Lab(patient(np.eye(3))).tell(wrong)
 
 
 def test_percentages_are_refused_when_they_are_told_and_not_when_the_request_is_full():

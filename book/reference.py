@@ -29,7 +29,6 @@ OPEN = (  # modules whose names are exported if notebooks, examples or README us
     *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
     *(f"bandits_lib.papers.{name}" for name in ("data", "jedra2020")),
     *(f"bandits_lib.figures.{name}" for name in ("bars", "display", "plane", "results", "style")),
-    "bandits_lab.log",
     *(f"bandits_companion.{name}" for name in ("claims", "coverage", "errata", "ledger")),
     *(f"bandits_companion.{name}" for name in ("registry", "report", "seeds")),
 )

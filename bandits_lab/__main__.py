@@ -197,14 +197,11 @@ class Experiment:
         self.log.unlink(missing_ok=True)
         return ""
 
-    def measurements(self, path):
-        return read_measurements(path, self.names, columns=self.columns, unit=self.settings["unit"])
-
     def read(self, path):
         """Return the measurements in a file, of which there must be at least one."""
         try:
             with heard() as said:
-                sample = self.measurements(path)
+                sample = read_measurements(path, self.names, columns=self.columns, unit=self.settings["unit"])
         except ValueError as error:
             if "the columns must be" not in str(error):
                 raise
@@ -385,14 +382,14 @@ def understood(experiment):
 
 
 def pilot(given, experiment):
-    if given.file is None:
-        return plan_pilot(experiment)
-    path = found(given.file, experiment.folder)
     if experiment.is_measured():
         raise ValueError(
             "A pilot comes before all other measurements, and this experiment already has some: "
             "the command undo takes back the last file."
         )
+    if given.file is None:
+        return plan_pilot(experiment)
+    path = found(given.file, experiment.folder)
     sample = experiment.read(path)
     if not given.sure and (doubt := far_off(raw_rows(sample), None, experiment.names)):
         raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
@@ -414,12 +411,8 @@ def pilot(given, experiment):
 
 def plan_pilot(experiment):
     """Write the form of a pilot, which measures every arm equally often, at least twice."""
-    if experiment.is_measured() or experiment.is_filled(PILOT):
-        raise ValueError(
-            f"{PILOT} already has rewards: enter them with the command pilot {PILOT}."
-            if not experiment.is_measured()
-            else "A pilot comes before all other measurements, and this experiment already has some: use ask."
-        )
+    if experiment.is_filled(PILOT):
+        raise ValueError(f"{PILOT} already has rewards: enter them with the command pilot {PILOT}.")
     K = len(experiment.names)
     times = max(2, ceil(pilot_size(FACTOR, SHARE * experiment.settings["delta"], n_arms=K) / K))
     arms = in_order(experiment, np.full(K, times), np.random.default_rng([K, times]))

@@ -561,8 +561,8 @@ class Lab:
         new, size, torn = logs.read(self._path, self._size)
         if torn and torn != self._torn:
             warnings.warn(
-                f"{self._path}: its last line, which begins with {torn[:40]!r}, has no end: the program was stopped "
-                "before it said that this was taken, so it does not count. Tell it again",
+                f"{self._path}: its last line, which begins with {torn[:40]!r}, has no end: no program has said that "
+                "this was taken, so it does not count. If nobody else is telling results now, tell it again",
                 ReplayWarning,
                 stacklevel=3,
             )

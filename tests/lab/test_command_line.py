@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bandits_lab import Lab
 from bandits_lab import __main__ as command_line
 from bandits_lab import log as logs
 from bandits_lab.__main__ import main
@@ -141,6 +142,10 @@ def test_a_pilot_bounds_sigma_takes_its_part_of_delta_and_counts(folder, capsys)
     head = arguments(folder)
     assert head["sigma"] == settings["pilot"]["bound"] and head["delta"] == pytest.approx(0.045)
     assert told(folder) == times * K
+    lab = command_line.Experiment(folder).lab()
+    asked = Lab(command_line.Experiment(folder).rule()).ask()
+    used = sum(part.counts for part, n in zip(lab.log, lab.requests, strict=True) if n == 1)
+    assert used.tolist() == np.minimum(asked, times).tolist(), "each reading of the pilot answers a request"
     assert "A pilot comes before all other measurements" in run(capsys, "pilot", "pilot.csv", code=2)
     assert "sigma is unknown again" in run(capsys, "undo", "wrong cuvettes")
     assert told(folder) == 0 and (folder / "log_1.jsonl").exists()

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import shlex
 import sys
 import warnings
 from contextlib import contextmanager, suppress
@@ -27,23 +26,14 @@ from tqdm import tqdm
 
 from bandits_lab import log as logs
 from bandits_lab.anytime_intervals import FIRST, SHARE, Standings
-from bandits_lab.arms import read_arms
+from bandits_lab.arms import arms_of, named
 from bandits_lab.diagnosis import WAY, LinearityWarning
 from bandits_lab.lab import Lab
-from bandits_lab.measurements import (
-    MISSING,
-    Numbers,
-    far_off,
-    label,
-    raw_rows,
-    read_measurements,
-    several,
-    spelled,
-    table,
-)
+from bandits_lab.measurements import MISSING, far_off, raw_rows, read_measurements, several
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates, wells
+from bandits_lab.tables import Numbers, decoded, difference, label, table, typed
 from bandits_lib.checks import check_delta, check_positive
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
@@ -57,6 +47,7 @@ FACTOR = 1.5  # a pilot is large enough that its bound is at most FACTOR sigma w
 PATIENCE = 60  # seconds to wait for the command of another person
 TOO_MANY = 5  # warn if the first request alone exceeds the whole plan by this factor
 QUICK = 20  # simulated experiments before the first request
+WITHOUT_EFFECT = [("budget", "accept"), ("budget", "largest_gap"), ("number_arms", "arm_column")]
 TIED = 0.05  # columns whose smallest singular value is at most this share of the largest are related to each other
 SHOWN = 50  # arms on the screen; files hold all arms
 
@@ -104,22 +95,30 @@ class Experiment:
 
     @cached_property
     def _table(self):
-        return table(self.path(self.settings["arms"]), ([],))
+        """Return the table of arms as it was imported, and warn if the file was changed since."""
+        told, path = self.settings, self.path(self.settings["arms"])
+        found = table(path, told["table"])
+        if path.exists() and (changed := difference(found, path, lowered(told["arm_column"]))):
+            warnings.warn(
+                f"{path} was changed after it was imported ({changed}): the experiment uses the table as it was "
+                "imported. To use the changed table, import it again, into another folder if something was measured",
+                stacklevel=2,
+            )
+        return named(found, None if told["number_arms"] else told["arm_column"])[0]
 
     @cached_property
     def arms(self):
-        """Return the arms; the column of costs is not a feature."""
+        """Return the arms; the columns of costs and results are not features."""
         told = self.settings
-        ignore = [*told["ignore"], *[told["cost"]] * bool(told["cost"])]
-        name = label(told["arm_column"]).lower()
-        arm = name if name in self._table.columns else ""
-        how = {"numbers": told["numbers"], "codes": told["codes"], "ignore": ignore, "arm": arm}
-        return read_arms(self.path(told["arms"]), **how).with_squares(*told["squares"])
+        own = {lowered(told[name]) for name in ("cost", "reward_column")}.intersection(self._table.columns)
+        ignore = [*own.union(map(lowered, told["ignore"]))]
+        read = arms_of(self._table, told["numbers"], told["codes"], ignore, told["arm_column"])
+        return read.with_squares(*told["squares"])
 
     @cached_property
     def spelled(self):
         """Return {name of a column in lower case: the name as in the file of arms}."""
-        return spelled(self.path(self.settings["arms"]))
+        return self._table.own
 
     @property
     def names(self):
@@ -132,14 +131,14 @@ class Experiment:
     @cached_property
     def cost(self):
         """Return the cost of a measurement of each arm (K,), or None."""
-        path, name = self.path(self.settings["arms"]), label(self.settings["cost"]).lower()
+        path, name = self.path(self.settings["arms"]), lowered(self.settings["cost"])
         if not name:
             return None
-        columns, rows, delimiter = self._table
-        if name not in columns:
-            raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns)}")
-        read = Numbers([row[name] for _, row in rows], delimiter)
-        return np.array([read(row[name], name, f"line {line} of {path}") for line, row in rows])
+        found = self._table
+        if name not in found.columns:
+            raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(found.own.values())}")
+        read = Numbers([row[name] for _, row in found.rows], found.delimiter)
+        return np.array([read(row[name], found.own[name], found.at(line)) for line, row in found.rows])
 
     @property
     def columns(self):
@@ -152,7 +151,7 @@ class Experiment:
     @property
     def elsewhere(self):
         """Return the option that a command needs in another folder."""
-        return "" if self.folder == Path() else f" --folder {shlex.quote(str(self.folder))}"
+        return "" if self.folder == Path() else f" {typed('--folder', str(self.folder))}"
 
     @property
     def in_unit(self):
@@ -183,8 +182,10 @@ class Experiment:
         except ValueError as error:
             if "is the log of another experiment" not in str(error):
                 raise
-            said, where = str(error).partition(". To go on")[0], f"{self.path(self.settings['arms'])} or {SETTINGS}"
-            raise ValueError(f"{said}. {where} was changed since the log began: restore it from a copy") from None
+            said = str(error).partition(". To go on")[0]
+            raise ValueError(
+                f"{said}. {self.path(SETTINGS)} was changed since the log began: restore it from a copy"
+            ) from None
 
     def is_measured(self):
         """Return whether there are measurements that were not taken back."""
@@ -228,11 +229,11 @@ class Experiment:
 
     def is_filled(self, name, lab=None):
         """Return whether a form has a reward in it that the Lab was not told."""
-        path, reward = self.path(name), label(self.columns[1]).lower()
+        path, reward = self.path(name), lowered(self.columns[1])
         if not path.exists() or (lab and sha256(path.read_bytes()).hexdigest() in lab.told_files):
             return False
         try:
-            rows = [row for _, row in table(path, ([],)).rows if row.get(reward, "").lower() not in MISSING]
+            rows = [row for _, row in table(path).rows if row.get(reward, "").lower() not in MISSING]
         except ValueError:  # the user changed it: do not replace it
             return True
         return any(not (lab and row.get("ticket") in lab.told_tickets) for row in rows)
@@ -243,8 +244,8 @@ class Experiment:
         The rows have the user's own columns, too, so that nobody must look up what an arm is.
         """
         arm, reward = self.columns
-        columns, rows, _ = self._table
-        own = [name for name in columns if name and name not in (*COLUMNS, label(arm).lower(), label(reward).lower())]
+        rows = self._table.rows
+        own = [name for name in self._table.columns if name not in (*COLUMNS, lowered(arm), lowered(reward))]
         filled = [[self.names[k], *(rows[k][1][name] for name in own), ""] for k in arms]
         names = [arm, *(self.spelled[name] for name in own), reward]
         if tickets:
@@ -261,11 +262,17 @@ class Experiment:
 
 def import_(given, folder):
     source, experiment = found(given.file), Experiment(folder, {})
+    if RESERVED.fullmatch(source.name.lower()):
+        raise ValueError(f"{source.name} is the name of a file that the program writes: rename your table of arms.")
+    for one, other in WITHOUT_EFFECT:
+        if getattr(given, one) and getattr(given, other):
+            one, other = (f"--{name.replace('_', '-')}" for name in (one, other))
+            raise ValueError(f"{one} and {other} have no effect together: leave one of them out.")
+    data = source.read_bytes()
+    read, arm = named(table(source, text := decoded(data, source)), None if given.number_arms else given.arm_column)
     if not folder.is_dir():
         folder.mkdir(parents=True)
     with locked(experiment.path(SETTINGS)):
-        if RESERVED.fullmatch(source.name.lower()):
-            raise ValueError(f"{source.name} is the name of a file that the program writes: rename your table of arms.")
         if experiment.is_measured():
             raise ValueError(
                 f"The experiment in {folder.resolve()} has measurements and stays as it is: begin another "
@@ -274,7 +281,8 @@ def import_(given, folder):
             )
         settings = {
             "arms": source.name,
-            "arm_column": given.arm_column or next(iter(spelled(source).values()), "arm"),
+            "arm_column": arm,
+            "number_arms": given.number_arms,
             "reward_column": given.reward_column or "reward",
             "unit": given.unit,
             "delta": check_delta(given.delta),
@@ -284,25 +292,32 @@ def import_(given, folder):
             "largest_gap": positive("largest-gap", given.largest_gap),
             "accept": positive("accept", given.accept) or 0.0,
             "cost": given.cost,
-            **{name: listed(getattr(given, name)) for name in ("numbers", "codes", "ignore", "squares")},
+            **{name: listed(getattr(given, name), read) for name in ("numbers", "codes", "ignore", "squares")},
             "plate": given.plate,
             "pilot": None,
             "planned": None,
+            "table": text,
+            "copied": "",
         }
-        if label(settings["arm_column"]).lower() == label(settings["reward_column"]).lower():
+        if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
             raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
-        home = experiment.path(source.name)
         tried = Experiment(source.parent, settings)
         if len(tried.names) == 1:
             raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
         if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
             print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
         lab = Lab(tried.rule(), names=tried.names, unit=given.unit)  # refuses wrong settings before anything is written
+        home = experiment.path(source.name)
         if not (home.exists() and home.samefile(source)):
-            own = experiment.path(SETTINGS).exists() and Experiment(folder).settings["arms"] == home.name
-            if home.exists() and not own and home.read_bytes() != source.read_bytes():
-                raise ValueError(f"There is another {home.name} in {folder.resolve()}: rename one of the two files.")
-            atomic_write(home, source.read_bytes())
+            other = home.exists() and home.read_bytes() != data
+            if other and not (
+                experiment.path(SETTINGS).exists() and Experiment(folder).settings["copied"] == home.name
+            ):
+                raise ValueError(
+                    f"There is another {home.name} in {folder.resolve()}, and it stays as it is: rename one of the two."
+                )
+            atomic_write(home, data)
+            settings["copied"] = home.name
         if experiment.log.exists():
             try:
                 logs.check_same(experiment.log, logs.read(experiment.log)[0][0], lab.experiment)
@@ -330,6 +345,8 @@ def understood(experiment):
         f"{several(arms.features.shape[1], 'unknown number')}."
     )
     own = experiment.spelled
+    if told["number_arms"]:
+        print("  They are numbered in the order of the rows.")
     for key, column in arms.described.items():
         name = own[key]
         if column.nunique() == 1:
@@ -338,23 +355,25 @@ def understood(experiment):
             print(f"  {name}: numbers, {column.min():g} to {column.max():g}")
         else:
             print(f"  {name}: words: {', '.join(sorted(set(column)))}")
+    if result := own.get(lowered(told["reward_column"])):
+        print(f"  {result}: the results, so it is left out")
+    if arms.features.shape[1] >= len(arms.names):
+        print("There are as many unknown numbers as arms, so a measurement of one arm says little about the others.")
     numbers = [key for key, column in arms.described.items() if column.dtype.kind == "f" and column.nunique() > 1]
     lines = [own[key] for key in numbers]
     words = [own[key] for key, column in arms.described.items() if column.dtype.kind != "f" and column.nunique() > 1]
-    curves = [name for name in lines if name.lower() in map(str.lower, told["squares"])]
+    curves = [name for name in lines if name.lower() in map(lowered, told["squares"])]
     straight = [name for name in lines if name not in curves]
     parts = [f"a straight line in {name}" for name in straight] + [f"a parabola in {name}" for name in curves]
     parts += [f"a constant for each {name}" for name in words]
     print(f"Assumed: the mean reward is a sum of {', '.join(parts)}; nothing else matters.")
     if straight:
-        print(
-            "If the best value of a number may lie inside its range, import again with "
-            f"--squares {','.join(straight)!r}"
-        )
+        squares = typed("--squares", *straight)
+        print(f"If the best value of a number may lie inside its range, import again with {squares}")
     if tied := [own[key] for key in _tied(arms.described[numbers])]:
         print(
-            f"{', '.join(tied)} almost determine one another, as shares that add up to 1 do. Leave one of them out, "
-            f"for example with --ignore {tied[-1]!r}: otherwise the rule measures the effects of rounding errors too."
+            f"{', '.join(tied)} almost determine one another, as shares that add up to 1 do. Leave one out, for "
+            f"example with {typed('--ignore', tied[-1])}: otherwise the rule measures the effects of rounding errors."
         )
     if experiment.cost is not None:
         print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")
@@ -657,8 +676,14 @@ def found(name, *folders):
     raise ValueError(f"There is no file {name}{': that is a folder' if Path(name).is_dir() else ''}.")
 
 
-def listed(texts):
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+def lowered(name):
+    return label(name).lower()
+
+
+def listed(texts, known):
+    """Return the names of columns in options, each of which gives one column, or several with commas between them."""
+    names = [[text] if lowered(text) in known.columns else text.split(",") for text in texts]
+    return [name.strip() for some in names for name in some if name.strip()]
 
 
 def positive(name, value):
@@ -709,15 +734,26 @@ def sentence(error):
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
+        if "expected one argument" in message:
+            message += ": if it begins with a minus sign, write = before it, as in --numbers=-dG"
         self.exit(2, f"{message[:1].upper()}{message[1:]}. {self.prog} --help says what can be given.\n")
 
 
 def number(text):
-    """Return the number in a text with a decimal point or comma."""
+    """Return the number in a text, which is read as in a csv with commas between its columns."""
     try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        return Numbers([text], ",")(text)
+    except ValueError as error:
+        percent = ": write a share, such as 0.05 for 5%"
+        said = f"{text!r} is not a number{percent}" if text.endswith("%") else str(error)
+        raise argparse.ArgumentTypeError(said) from None
+
+
+def whole_number(text):
+    """Return the whole number of at least 1 in a text."""
+    if (found := number(text)) % 1 or found < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(found)
 
 
 def parser():
@@ -737,7 +773,7 @@ def parser():
     new = command("import", import_, "read a csv of arms and begin an experiment")
     new.add_argument("file", help="csv with a row for each arm; the first column is its name")
     new.add_argument("--delta", type=number, default=0.05, help="largest probability of a wrong answer (0.05)")
-    new.add_argument("--budget", type=int, help="number of measurements, or with --cost their total cost")
+    new.add_argument("--budget", type=whole_number, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
     new.add_argument("--gap", type=number, help="smallest lead of the best arm that matters to you; plan uses it")
     new.add_argument(
@@ -751,7 +787,12 @@ def parser():
         help="how far behind the best the answer may be; a larger value needs fewer measurements",
     )
     new.add_argument("--unit", default="", help="unit of the reward, such as mV")
-    new.add_argument("--numbers", action="append", default=[], help="columns whose numbers are quantities: a,b")
+    new.add_argument(
+        "--numbers",
+        action="append",
+        default=[],
+        help="columns whose numbers are quantities: a,b (repeat the option for a column with a comma)",
+    )
     new.add_argument("--codes", action="append", default=[], help="columns whose numbers stand for categories: c,d")
     new.add_argument("--ignore", action="append", default=[], help="columns to leave out")
     new.add_argument(
@@ -759,6 +800,7 @@ def parser():
     )
     new.add_argument("--cost", default="", help="column with the cost of a measurement")
     new.add_argument("--arm-column", default="", help="column with the name of the arm (default: the first)")
+    new.add_argument("--number-arms", action="store_true", help="number the arms, because no column names them")
     new.add_argument("--reward-column", default="", help="column with the result in your files (default: reward)")
     new.add_argument("--plate", type=int, choices=tuple(ROWS), help="number of wells of a plate")
 
@@ -769,7 +811,7 @@ def parser():
     new = command("plan", plan_, "say how many measurements to expect")
     new.add_argument("--gap", type=number, help="smallest lead of the best arm that matters to you")
     new.add_argument("--sigma", type=number, help="a guess of the noise, used only for the plan")
-    new.add_argument("--runs", type=int, default=100, help="number of simulated experiments (100)")
+    new.add_argument("--runs", type=whole_number, default=100, help="number of simulated experiments (100)")
 
     new = command("ask", ask, f"say what to measure now, and write {FORM}")
     new.add_argument(

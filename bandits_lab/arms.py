@@ -1,9 +1,11 @@
 """Turn a table of arms, in words and numbers, into the features of a linear model.
 
 Words become columns of 0 and 1, as with `pandas.get_dummies`. Numbers that are codes, such as 1, 2, 3 for three
-suppliers, must not get a slope. Where the table does not show which columns are codes, the caller must say so.
+suppliers, must not get a slope. Where the table does not show which columns are codes, or which column names the arms,
+the caller must say so.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from os import PathLike
 from typing import NamedTuple
@@ -11,70 +13,78 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bandits_lab.measurements import MISSING, UNIT, Numbers, label, spelled, table
+from bandits_lab.tables import Numbers, Table, label, nearly, table, typed, value, with_unit
 
 FEW = 6  # with at most so many arms, most arms may have a word of their own
 SHARE = 0.75  # with more arms, a column holds names if its different words exceed this share of the arms
 MANY_CODES = 20  # a column with more different whole numbers than this holds no codes
 SCALED = " (scaled)"
+LEAVE_OUT = ": correct it, delete the line if it holds units or totals, or leave the column out with --ignore"
+NO_NAMES = "number the arms with --number-arms (in Python: arm=None) if no column names them"
 
 
-def check_cells(path, columns, rows):
-    """Refuse columns without a name, empty cells and two arms of the same name."""
-    for number, name in enumerate(columns[1:], start=2):
-        if not name:
-            raise ValueError(f"column {number} of {path} has no name: write a name into the first line")
-    for line, row in rows:
-        for name in columns:
-            if row[name].lower() in MISSING:
-                way_out = (
-                    ""
-                    if name == columns[0]
-                    else ": fill it, or leave the column out with --ignore (in Python: ignore=)"
-                )
-                raise ValueError(f"line {line} of {path}: {name} is {row[name] or 'empty'}{way_out}")
-    for (before, _), (line, row) in _twice(rows, lambda row: row[columns[0]]):
+def named(found, arm):
+    """Return a Table and the column that names its arms: `arm`, the first if it is "", or a new one if it is None."""
+    if arm is None:
+        name = "number of the arm" if "arm" in found.columns else "arm"
+        rows = [(line, {name: str(k)} | row) for k, (line, row) in enumerate(found.rows, start=1)]
+        return found._replace(columns=[name, *found.columns], rows=rows, own={name: name} | found.own), name
+    first = next(iter(found.own), "")
+    read = [value(row[first], ".") or value(row[first], ",") for _, row in found.rows] if not arm else []
+    if any(number and number % 1 for number in read) and None not in read:
+        own = found.own[first]
         raise ValueError(
-            f"lines {before} and {line} of {path}: names must differ; both are {row[columns[0]]!r}: rename one"
+            f"the first column of {found.path}, {own!r}, holds numbers with fractions: name the column with "
+            f"{typed('--arm-column', own)} if these are names of arms; or {NO_NAMES}"
         )
+    return found, arm or found.own.get(first, "")
 
 
-def check_words(path, rows, name, said):
-    """Refuse words that differ only in capitals or blanks; if not `said` to be codes, also units and names of arms."""
+def check_names(found, name):
+    """Refuse names of arms that are empty or not distinct."""
+    for (before, _), (line, row) in _twice(found.rows, lambda row: row[name]):
+        raise ValueError(
+            f"{found.at(before, line)}: names must differ; both are {row[name]!r}: rename one; or {NO_NAMES}"
+        )
+    for line, row in found.rows:
+        if not row[name]:
+            raise ValueError(f"{found.at(line)}: {found.own[name]} is empty: name the arm, or delete the row")
+
+
+def check_words(found, name):
+    """Refuse words that differ only in capitals or blanks, numbers with a unit, and names of arms."""
     words: dict[str, int] = {}
-    for line, row in rows:
+    for line, row in found.rows:
         words.setdefault(row[name], line)
     firsts = [(line, word) for word, line in words.items()]
+    own, rows = found.own[name], len(found.rows)
+    column, codes = f"column {own!r} of {found.path}", f"{typed('--codes', own)}"
     for (before, one), (line, other) in _twice(firsts, lambda word: "".join(word.split()).casefold()):
         raise ValueError(
-            f"column {name!r} of {path}: {one!r} (line {before}) and {other!r} (line {line}) differ only in capitals "
-            "or blanks: write them alike"
+            f"{column}: {one!r} (line {before}) and {other!r} (line {line}) differ only in capitals or blanks: write "
+            f"them alike, or give {codes} if they are different things"
         )
-    if said:
-        return
-    units = [found[2] for word in words if (found := UNIT.fullmatch(word))]
+    units = [part[1] for word in words if (part := with_unit(word))]
     if len(units) == len(words) > 1:
         raise ValueError(
-            f"column {name!r} of {path} holds numbers with a unit, such as {firsts[0][1]!r}: write the unit into the "
-            f"first line ('{name} [{units[0]}]') and the numbers alone below; or, if these "
-            "entries are names, name the column with --codes (in Python: codes=)"
+            f"{column} holds numbers with a unit, such as {firsts[0][1]!r}: write the unit into the first line "
+            f"('{own} [{units[0]}]') and the numbers alone below; or, if these are categories, give {codes}"
         )
-    if len(words) == len(rows) > 2 or len(rows) > FEW and len(words) > SHARE * len(rows):
+    if len(words) == rows > 2 or rows > FEW and len(words) > SHARE * rows:
         raise ValueError(
-            f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms, so it may hold names: "
-            "leave the column out with --ignore (in Python: ignore=), or, if its words are categories, list the column "
-            "under --codes (in Python: codes=)"
+            f"{column} has {len(words)} different words for {rows} arms, so it may hold names: leave the column out "
+            f"with {typed('--ignore', own)}; or, if its words are categories, give {codes}"
         )
 
 
-def check_alike(path, columns, rows, described):
+def check_alike(found, arm, described):
     """Refuse two arms with the same description."""
-    alike = list(zip(*described.values(), strict=True))
-    lines = [(line, (row[columns[0]], values)) for (line, row), values in zip(rows, alike, strict=True)]
+    alike = zip(found.rows, zip(*described.values(), strict=True), strict=True)
+    lines = [(line, (row[arm], values)) for (line, row), values in alike]
     for (before, (one, _)), (line, (other, _)) in _twice(lines, lambda row: row[1]):
         raise ValueError(
-            f"{path}: {one!r} (line {before}) and {other!r} (line {line}) are alike in all columns: leave one out, or "
-            "add the column in which they differ"
+            f"{found.path}: {one!r} (line {before}) and {other!r} (line {line}) are alike in all columns: leave one "
+            "out, or add the column in which they differ"
         )
 
 
@@ -101,28 +111,14 @@ class Arms(NamedTuple):
                 raise ValueError(
                     f"{name!r} has {different} different values, so its square adds nothing: leave the square out"
                 )
-        return self._with({f"{name}^2": self.features[name] ** 2 for name in map(self._feature, columns)})
-
-    def with_products(self, *pairs):
-        """Return the arms with products of two features, such as ("rpm", "bar"), for interactions."""
-        new = {}
-        for pair in pairs:
-            if isinstance(pair, str) or len(pair) != 2:
-                raise ValueError(f"pairs must be two features each, such as ('rpm', 'bar'); got {pair!r}")
-            one, other = map(self._feature, pair)
-            new[f"{one}*{other}"] = self.features[one] * self.features[other]
-            if new[f"{one}*{other}"].nunique() < 2:
-                raise ValueError(f"the product of {pair[0]!r} and {pair[1]!r} is the same for all arms: leave it out")
-        return self._with(new)
+        new = {f"{name}^2": self.features[name] ** 2 for name in map(self._feature, columns)}
+        return self._replace(features=self.features.assign(**new))
 
     def _feature(self, name):
-        for known in (name, f"{str(name).strip().lower()}{SCALED}"):
+        for known in (name, f"{label(name).lower()}{SCALED}"):
             if known in self.features:
                 return known
         raise ValueError(f"there is no feature {name!r}; there are {', '.join(self.features)}")
-
-    def _with(self, new):
-        return self._replace(features=self.features.assign(**new))
 
 
 def read_arms(
@@ -131,7 +127,7 @@ def read_arms(
     numbers: str | Sequence[str] = (),
     codes: str | Sequence[str] = (),
     ignore: str | Sequence[str] = (),
-    arm: str = "",
+    arm: str | None = "",
     scale: bool = True,
 ) -> Arms:
     """Return the arms of a file, with features for a linear model.
@@ -142,8 +138,9 @@ def read_arms(
         A csv with a row per arm. The first column names the arm, and the others describe it in words or numbers.
     numbers, codes, ignore : str or sequence of str, default ()
         Columns whose numbers have a slope, columns whose numbers stand for categories, and columns to leave out.
-    arm : str, default ""
-        The column that names the arms, if it is not the first.
+    arm : str or None, default ""
+        The column that names the arms, if it is not the first. None numbers the arms 1, 2, ... in the order of the
+        file, for a table in which no column names them.
     scale : bool, default True
         Whether numbers are scaled to [-1, 1], so that a coefficient is the effect of half the range. Leads, intervals
         and answers do not depend on the scale.
@@ -158,12 +155,14 @@ def read_arms(
     Raises
     ------
     ValueError
-        For an empty cell, two equal names, two arms or words that are alike, words that look like names or numbers, and
-        a column of a few whole numbers that is neither in `numbers` nor in `codes`. The message names the line.
+        For an empty cell, two equal names, two arms or words that are alike, words that look like names or numbers, a
+        column of a few whole numbers that is neither in `numbers` nor in `codes`, and names that are numbers with
+        fractions, unless `arm` is given. The message names the line.
 
     Notes
     -----
-    The methods `with_squares("rpm")` and `with_products(("rpm", "bar"))` of the result add curves and interactions.
+    The method `with_squares("rpm")` of the result adds curves. Messages name the options of the command line, which are
+    called as these arguments.
 
     Examples
     --------
@@ -174,36 +173,57 @@ def read_arms(
     >>> read_arms("arms.csv", scale=False).features["dose"].tolist()
     [0.5, 1.0, 1.5]
     """
-    columns, rows, delimiter = table(path, ([],))
-    numbers, codes, ignore = (_listed(given) for given in (numbers, codes, ignore))
-    if arm and (arm := label(arm).lower()) not in columns:
-        raise ValueError(f"{path} has no column {arm!r}; its columns are {', '.join(columns)}")
-    columns.sort(key=lambda name: bool(arm) and name != arm)
-    if unknown := sorted({*numbers, *codes, *ignore} - {*columns[1:]}):
-        missing = ", ".join(map(repr, unknown))
-        raise ValueError(f"{path} has no column {missing}; its columns are {', '.join(columns[1:])}")
-    columns = [name for name in columns if name not in ignore]
-    if len(columns) < 2 or not rows:
-        raise ValueError(f"{path} must have a column of names, at least one other column, and a row for every arm")
-    check_cells(path, columns, rows)
-    read = Numbers([row[name] for _, row in rows for name in columns[1:] if name not in codes], delimiter)
-    features, described, unsaid = {"ones": np.ones(len(rows))}, {}, []
-    for name in columns[1:]:
-        texts = [row[name] for _, row in rows]
-        values = None if name in codes else _numbers(path, rows, name, read)
-        described[name] = texts if values is None else values
+    found, column = named(table(path), arm)
+    return arms_of(found, numbers, codes, ignore, column, scale)
+
+
+def arms_of(found: Table, numbers, codes, ignore, arm, scale=True) -> Arms:
+    """Return the arms of a Table, for the arguments of `read_arms`."""
+    numbers, codes, ignore, given = (_listed(names) for names in (numbers, codes, ignore, arm))
+    known = ", ".join(found.own.values()) or "none"
+    if unknown := sorted({*numbers, *codes, *ignore, *given} - {*found.columns, ""}):
+        raise ValueError(f"{found.path} has no column {', '.join(map(repr, unknown))}; its columns are {known}")
+    if twice := [name for name, times in Counter([*numbers, *codes, *ignore, *given]).items() if times > 1]:
+        raise ValueError(f"column {twice[0]!r} is given twice, among names, numbers, codes and what is left out")
+    if found.unnamed:
+        raise ValueError(
+            f"column {found.unnamed[0]} of {found.path} has no name: write one into line {found.first}, or delete it"
+        )
+    name = given[0]
+    columns = [column for column in found.columns if column not in (name, *ignore)]
+    if not columns or not found.rows:
+        raise ValueError(f"{found.path} must have a column of names, another column, and a row for every arm")
+    check_names(found, name)
+    texts = {column: [row[column] for _, row in found.rows] for column in columns}
+    quantities = [text for column in columns if column not in codes for text in texts[column]]
+    read = Numbers(quantities, found.delimiter, hint=LEAVE_OUT)
+    features, described, unsaid = {"ones": np.ones(len(found.rows))}, {}, []
+    for column in columns:
+        if "" in texts[column]:
+            where = found.at(found.rows[texts[column].index("")][0])
+            raise ValueError(f"{where}: {found.own[column]} is empty{LEAVE_OUT}")
+        values = None if column in codes else _numbers(found, column, read, column in numbers)
+        described[column] = texts[column] if values is None else values
         if values is None:
-            check_words(path, rows, name, name in codes)
-            new = {f"{name}_{word}": np.array([text == word for text in texts]) for word in sorted(set(texts))[1:]}
+            if column not in codes:
+                check_words(found, column)
+            words = sorted(set(texts[column]))[1:]
+            new = {f"{column}_{word}": np.array([text == word for text in texts[column]]) for word in words}
         else:
-            unsaid += [name] * (name not in numbers and _may_be_codes(values))
-            new = _slope(name, np.array(values), scale)
+            unsaid += [found.own[column]] * (column not in numbers and _may_be_codes(values))
+            new = _slope(column, np.array(values), scale)
         for feature in features.keys() & new.keys():
-            raise ValueError(f"{path} gives two features the name {feature!r}: rename a column")
-        features |= {feature: column.astype(float) for feature, column in new.items()}
-    _check_slopes(path, unsaid)
-    check_alike(path, columns, rows, described)
-    names = [row[columns[0]] for _, row in rows]
+            raise ValueError(f"{found.path} gives two features the name {feature!r}: rename a column")
+        features |= {feature: values.astype(float) for feature, values in new.items()}
+    if unsaid:
+        several = "s" * (len(unsaid) > 1), "s" * (len(unsaid) == 1)
+        raise ValueError(
+            f"column{several[0]} {', '.join(map(repr, unsaid))} of {found.path} hold{several[1]} a few whole numbers: "
+            f"give {typed('--numbers', *unsaid)} if equal steps have equal effects, or {typed('--codes', *unsaid)} if "
+            "the numbers stand for categories"
+        )
+    check_alike(found, name, described)
+    names = [row[name] for _, row in found.rows]
     return Arms(names, pd.DataFrame(features, index=names), pd.DataFrame(described, index=names))
 
 
@@ -211,23 +231,22 @@ def _listed(given):
     listed = [given] if isinstance(given, str) or np.ndim(given) == 0 else list(given)
     if wrong := [name for name in listed if not isinstance(name, str)]:
         raise ValueError(f"columns must be given by their names; got {wrong[0]!r}")
-    return [name.strip().lower() for name in listed]
+    return [label(name).lower() for name in listed]
 
 
-def _numbers(path, rows, name, read):
-    """Return a column as numbers, or None if it holds words."""
-    values, errors = [], []
-    for line, row in rows:
+def _numbers(found, column, read, sure):
+    """Return a column as numbers, or None if it holds words; refuse words if they are surely numbers."""
+    values, wrong = [], []
+    for line, row in found.rows:
         try:
-            values.append(read(row[name], name, f"line {line} of {path}"))
+            values.append(read(row[column], found.own[column], found.at(line)))
         except ValueError as error:
-            errors.append(error)
-    if errors and (values or any(read.nearly(row[name]) for _, row in rows)):
-        unit = ", and the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
-        raise ValueError(
-            f"{errors[0]}{unit}; or, if column {name!r} holds words, name it with --codes (in Python: codes=)"
-        )
-    return None if errors else values
+            wrong.append((row[column], error))
+    if wrong and (sure or values or any(nearly(text) for text, _ in wrong)):
+        unit = ", and the unit into the first line" if any(with_unit(text) for text, _ in wrong) else ""
+        codes = f"{typed('--codes', found.own[column])}"
+        raise ValueError(f"{wrong[0][1]}{unit}; or, if the column holds words, give {codes}")
+    return None if wrong else values
 
 
 def _slope(name, values, scale):
@@ -245,15 +264,3 @@ def _may_be_codes(values):
     """Return whether numbers may be categories: more than two, but few, whole numbers, some of them repeated."""
     few = 2 < len(set(values)) <= MANY_CODES and len(set(values)) < len(values)
     return few and all(value % 1 == 0 for value in values)
-
-
-def _check_slopes(path, names):
-    """Refuse columns of numbers that may be categories."""
-    if names:
-        own = spelled(path)
-        typed = f'"{",".join(own[name] for name in names)}"'
-        column = f"column {names[0]!r}" if len(names) == 1 else f"columns {', '.join(map(repr, names))}"
-        raise ValueError(
-            f"{column} of {path} hold{'s' * (len(names) == 1)} a few whole numbers: write --numbers {typed} if equal "
-            f"steps have equal effects, or --codes {typed} if the numbers stand for categories"
-        )

@@ -242,9 +242,9 @@ def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(
     refused = run(capsys, "import", "few.csv", code=2)
     assert "columns 'dose', 'batch no'" in refused.lower() and "--numbers" in refused and "--codes" in refused
     said = run(capsys, "import", "few.csv", "--numbers", "dose", "--codes", "batch no", "--squares", "dose")
-    assert '--numbers "dose,batch no" ' in refused
+    assert "--numbers dose --numbers 'batch no' " in refused
     Path("warm.csv").write_text(Path("few.csv").read_text().replace("dose", "Temperature (°C)"), encoding="utf-8")
-    assert '--numbers "Temperature (°C)" ' in run(capsys, "import", "warm.csv", "--codes", "batch no", code=2)
+    assert "--numbers 'Temperature (°C)' " in run(capsys, "import", "warm.csv", "--codes", "batch no", code=2)
     assert "dose: numbers, 0 to 2" in said and "batch no: words: 0, 1, 2" in said and "a parabola in dose" in said
 
 
@@ -256,7 +256,7 @@ def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(
         (["import", "."], "that is a folder"),
         (["import", "Arme.csv", "--delta", "2"], "delta"),
         (["import", "Arme.csv", "--sigma", "-1"], "sigma"),
-        (["import", "Arme.csv", "--sigma", "much"], "'much' is not a number"),
+        (["import", "Arme.csv", "--sigma", "much"], "'much' is not a finite number"),
         (["import", "Arme.csv", "--numbers", "pH"], "no column 'ph'"),
         (["import", "Arme.csv", "--cost", "price"], "no column 'price'"),
         (["import", "Arme.csv", "--reward-column", "Küvette"], "different columns"),
@@ -280,7 +280,7 @@ def test_a_wrong_command_is_one_sentence_and_writes_nothing(folder, capsys, give
             "got küvette,yield. Rename the columns in the file, or import the arms again",
         ),
         ("Küvette;yield\nProbe 01;3,0\n", "again with --reward-column NAME."),
-        ("Küvette;Signal\nProbe 01;3,0 mV\n", "write 3"),
+        ("Küvette;Signal\nProbe 01;3,0 V\n", "write it in mV"),
         ("Küvette;Signal\nProbe 01;\n", "no reward yet"),
         ("", "the columns must be"),
     ],
@@ -297,7 +297,7 @@ def test_a_wrong_file_is_one_sentence_and_changes_nothing(folder, capsys, conten
 def test_rewards_in_percent_stay_in_percent(folder, capsys):
     run(capsys, "import", "Arme.csv", "--unit", "%")
     Path("day.csv").write_text("Küvette;reward\nProbe 01;37,7 %\n", encoding="utf-8")
-    assert "got '37,7 %': write 37,7." in run(capsys, "tell", "day.csv", code=2)
+    assert "1 taken" in run(capsys, "tell", "day.csv") and "37.7" in Path("log.csv").read_text()
 
 
 def test_one_arm_is_refused(folder, capsys):
@@ -321,9 +321,7 @@ def test_settings_that_are_no_json_and_a_changed_table_of_arms_are_named(folder,
     run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(0), rows=5)))
     table = Path("Arme.csv").read_text(encoding="cp1252")
     Path("Arme.csv").write_text(table.replace("Probe 02", "Probe 2"), encoding="cp1252")
-    refused = run(capsys, "ask", code=2)
-    assert "'Probe 02' in the log and 'Probe 2' here" in refused
-    assert "Arme.csv or experiment.json was changed since the log began" in refused
+    assert "Arme.csv was changed after it was imported (row 'Probe 02' is missing)" in run(capsys, "ask")
     Path("experiment.json").write_text("{")
     assert "experiment.json cannot be read" in run(capsys, "ask", code=2)
 
@@ -656,7 +654,7 @@ def test_a_form_that_was_told_from_a_copy_is_put_away(folder, capsys):
 def test_the_answer_tells_its_conditions_and_the_assumed_model(folder, capsys):
     said = run(capsys, *IMPORT)
     assert "Assumed: the mean reward is a sum of a straight line in Temperatur, a constant for each Lösung" in said
-    assert "--squares 'Temperatur'" in said
+    assert "--squares Temperatur" in said
     rng = np.random.default_rng(7)
     for _ in range(20):
         said = run(capsys, "tell", str(measured("to_measure.csv", rng))) if wanted(folder) else run(capsys, "ask")
@@ -672,7 +670,7 @@ def test_shares_that_add_up_to_one_are_reported_until_one_is_left_out(folder, ca
     shares = pd.DataFrame(np.random.default_rng(9).dirichlet(np.ones(4), 20).round(digits), columns=list("abcd"))
     shares.assign(heat=np.arange(20.0) + 0.5).to_csv("mixtures.csv", index_label="mixture")
     said = run(capsys, "import", "mixtures.csv", "--folder", "mixed")
-    assert "a, b, c, d almost determine one another" in said and "--ignore 'd'" in said
+    assert "a, b, c, d almost determine one another" in said and "--ignore d:" in said
     said = run(capsys, "import", "mixtures.csv", "--folder", "three", "--ignore", "d")
     assert "5 unknown numbers" in said and "determine" not in said
 

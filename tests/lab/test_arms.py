@@ -1,0 +1,273 @@
+"""Tables of arms: ordinary tables are read right, and every other one is refused by file, line, value and remedy."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bandits_lab.__main__ import main
+from bandits_lab.arms import read_arms
+from bandits_lab.tables import typed
+from bandits_lib.numerics.span import basis
+
+TABLE = "vial;Solvent;dose;supplier\nA;water;0,5;1\nB;ethanol;1,0;2\nC;water;1,5;3\nD;ether;2,0;1\n"
+RAW = "run,rpm,pressure,gas\nA,1000,100000,air\nB,2000,200000,air\nC,3000,150000,argon\nD,2500,120000,air\n"
+MANY = "vial,CAS\n" + "".join(f"{k},{k // 8}-{min(k, 6)}-x\n" for k in range(8))
+DOTS = "vial;dose;yield\nA;1.234;{}\nB;1.500;2\nC;987;1\n"
+FEW = "vial;dose;batch no\n" + "".join(f"{k};{k % 3};{k // 3}\n" for k in range(9))
+COMMAS = 's,"time, h",-dG,"size ""in"",cost $"\na,1,1,1\nb,2,2,2\nc,3,3,3\nd,1,1,2\n'
+
+
+def read(tmp_path, content, **options):
+    (tmp_path / "arms.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_arms(tmp_path / "arms.csv", **options)
+
+
+def test_arms_become_features(tmp_path):
+    found = read(tmp_path, TABLE, codes=["supplier"], scale=False)
+    assert found.names == ["A", "B", "C", "D"]
+    assert list(found.features) == ["ones", "solvent_ether", "solvent_water", "dose", "supplier_2", "supplier_3"]
+    assert found.features.loc["D"].tolist() == [1, 1, 0, 2.0, 0, 0]
+    assert read(tmp_path, TABLE, numbers="Supplier", scale=False).features["supplier"].tolist() == [1, 2, 3, 1]
+    assert "supplier_2" in read(tmp_path, TABLE, codes="Supplier").features
+    assert list(read(tmp_path, TABLE, ignore=" Supplier").features)[1:] == [
+        "solvent_ether",
+        "solvent_water",
+        "dose (scaled)",
+    ]
+
+
+def test_scaled_features_keep_their_rank_and_span_what_raw_ones_do(tmp_path):
+    scaled = read(tmp_path, RAW).with_squares("RPM")
+    assert list(scaled.features) == ["ones", "rpm (scaled)", "pressure (scaled)", "gas_argon", "rpm (scaled)^2"]
+    middle = scaled.features.iloc[:, :4].to_numpy()
+    assert middle[:, 1:3].min() == -1 and middle[:, 1:3].max() == 1
+    raw = read(tmp_path, RAW, scale=False).features.to_numpy()
+    np.testing.assert_allclose(middle @ np.linalg.lstsq(middle, raw)[0], raw, atol=1e-9)
+    curved = read(tmp_path, RAW, scale=False).with_squares("rpm").features.drop(columns="gas_argon").to_numpy()
+    mild = read(tmp_path, RAW).with_squares("rpm").features.drop(columns="gas_argon").to_numpy()
+    assert basis(mild).shape[1] == 4 > basis(curved).shape[1]  # why scale=True is the default
+    huge = read(tmp_path, "run,a,b\nA,-1e308,1\nB,1e308,1\nC,0,1\n").features
+    assert huge.to_numpy().tolist() == [[1, -1], [1, 1], [1, 0]]
+    with pytest.raises(ValueError, match=r"no feature 'flow'; there are ones, rpm \(scaled\)"):
+        scaled.with_squares("flow")
+    with pytest.raises(ValueError, match="'gas_argon' has 2 different values"):
+        scaled.with_squares("gas_argon")
+
+
+NO_NAMES = "ligand,base\nXPhos,KOAc\nXPhos,CsF\nSPhos,CsF\n"
+SMILES = "s,solvent,t\na,c1ccccc1,1\nb,C1CCCCC1,1\nc,c1ccccc1,2\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "names", "described"),
+    [
+        ("s,cation,c\ns1,Li,1\ns2,Na,1\ns3,K,2\n", {"codes": "cation"}, "s1 s2 s3", [["Li", 1], ["Na", 1], ["K", 2]]),
+        ("s,base\ns1,None\nNA,KOAc\n", {}, "s1 NA", [["None"], ["KOAc"]]),
+        (SMILES, {"codes": "solvent"}, "a b c", [["c1ccccc1", 1], ["C1CCCCC1", 1], ["c1ccccc1", 2]]),
+        (",solvent,temp\n0,a,0.5\n1,b,1.5\n", {}, "0 1", [["a", 0.5], ["b", 1.5]]),
+        ("dose;Vial\n0,5;A\n1,5;B\n", {"arm": "VIAL"}, "A B", [[0.5], [1.5]]),
+        (NO_NAMES, {"arm": None}, "1 2 3", [["XPhos", "KOAc"], ["XPhos", "CsF"], ["SPhos", "CsF"]]),
+        ("arm,x\n0.5,1\n0.7,2\n", {"arm": None}, "1 2", [[0.5, 1], [0.7, 2]]),
+        ("x,y\n0.5,1\n0.7,2\n", {"arm": "x"}, "0.5 0.7", [[1], [2]]),
+        ('rxn,"T\n(C)"\nr1,20.5\n"long\r\nname",23.5\n', {}, "r1 long|name", [[20.5], [23.5]]),
+        ("run;rpm;t\na;1\u00a0000;20,5\nb;12\u202f000;30,5\n", {}, "a b", [[1000, 20.5], [12000, 30.5]]),
+        ("run;rpm\na;1’000.5\nb;−2'000.5\n", {}, "a b", [[1000.5], [-2000.5]]),
+        ('a,b\nx,"1,000"\ny,"12,500.5"\n', {}, "x y", [[1000], [12500.5]]),
+        (DOTS.format("0,5"), {}, "A B C", [[1234, 0.5], [1500, 2], [987, 1]]),
+        (DOTS.format("0.5"), {}, "A B C", [[1.234, 0.5], [1.5, 2], [987, 1]]),
+        ("no;time, h;temp, C\n1;20,5;30,1\n2;21,5;31,1\n", {}, "1 2", [[20.5, 30.1], [21.5, 31.1]]),
+        ('\n;;\na;b;\nx;\'0,5\ny;="1,5"\n;;\n', {}, "x y", [[0.5], [1.5]]),
+        ("a|b||\nx|1\n\ny|2|\n", {}, "x y", [[1], [2]]),
+        ("a;b\nx;1\na;b\ny;2\n", {}, "x y", [[1], [2]]),
+        ("# made by hand, on Monday\n#\n\n#;b;c\nx;1,5;2\ny;2,5;3\n", {}, "x y", [[1.5, 2], [2.5, 3]]),
+        ("# N, M, K\n1,2,3\n2,4,5\n", {}, "1 2", [[2, 3], [4, 5]]),
+    ],
+)
+def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
+    found = read(tmp_path, content, **options)
+    assert found.names == [name.replace("|", " ") for name in names.split()]
+    assert found.described.to_numpy().tolist() == described
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (TABLE, {}, "column 'supplier' .* a few whole .*: give --numbers supplier if equal .*, or --codes supplier if"),
+        (FEW, {}, "columns 'dose', 'batch no' of .* --numbers dose --numbers 'batch no' if"),
+        (COMMAS, {}, r"give --numbers 'time, h' --numbers=-dG --numbers 'size \"in\",cost \$' if"),
+        (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are vial, Solvent, dose, supplier"),
+        (TABLE, {"arm": "flask"}, "no column 'flask'"),
+        (TABLE, {"numbers": 3}, "columns must be given by their names; got 3"),
+        (TABLE, {"numbers": "dose", "codes": "dose"}, "column 'dose' is given twice, among"),
+        (TABLE, {"numbers": "solvent"}, "line 2 of .*Solvent 'water' is not a finite number"),
+        (TABLE.replace("1,5", ""), {}, "line 4 of .*dose is empty: correct it, delete the line if .*--ignore"),
+        (TABLE.replace("1,5", "NaN"), {}, "line 4 of .*dose 'NaN' is not a finite number: correct it"),
+        (TABLE.replace("1,5", "1,S"), {}, "line 4 of .*'1,S'.*; or, if the column holds words, give --codes dose"),
+        (TABLE.replace("\nA", "\n;°C;mL;\nA", 1), {}, "line 2 of .*vial is empty: name the arm, or delete the row"),
+        (TABLE.replace("C;", "A;"), {}, "lines 2 and 4 of .*names must differ; both are 'A': .*--number-arms"),
+        (NO_NAMES, {}, "lines 2 and 3 of .*both are 'XPhos': rename one; or number the arms with --number-arms"),
+        ("x,y\n0.5,1\n0.7,2\n", {}, "'x', holds numbers with fractions: name .* --arm-column x if .*--number-arms"),
+        (TABLE.replace("dose", ""), {}, "column 3 of .*has no name: write one into line 1, or delete it"),
+        (",arm,t\n1,a,1\n2,b,2\n", {}, "column 1 of .*has no name"),
+        ("v,T,t\nA,1,2\nB,2,3\n", {}, "line 1 of .*columns 'T' and 't', with the same name: rename one"),
+        (
+            TABLE.replace("C;water", "C;Water "),
+            {},
+            r"'water' \(line 2\) and 'Water' \(line 4\) differ only .*--codes S",
+        ),
+        (SMILES, {}, "write them alike, or give --codes solvent if they are different things"),
+        (MANY, {}, "column 'CAS' of .* 7 different words for 8 arms, so it .*--ignore CAS; .*, give --codes CAS"),
+        ("v,w\nA,x\nB,y\nC,z\n", {}, "column 'w' of .* has 3 different words for 3 arms, so it may"),
+        ("v,t\nA,40 °C\nB,60 °C\nC,40°C\n", {}, "'40 °C' .line 2. and '40°C' .line 4. differ only in capitals"),
+        ("v,t\nA,40 °C\nB,60 °C\nC,50 °C\n", {}, r"such as '40 °C': write the unit into the first line .'t \[°C\]'"),
+        ("v;t\nA;99,5 %\nB;99 %\n", {}, "such as '99,5 %': write the unit into the first line"),
+        ("v,t\nA,$10.50\nB,$11.50\n", {}, r"such as '\$10.50': write the unit into the first line .'t \[\$\]'"),
+        ("v;t\nA;99\nB;98 mM\n", {}, "line 3 of .*'98 mM' .* write 98, and the unit into the first line; or, if the"),
+        ("v,t\nA,00:30\nB,01:30\n", {}, "line 2 of .*'00:30' .*write one number, such as minutes.*--codes t"),
+        ("v,t\nA,1:10\nB,1:20\n", {}, "line 2 of .*'1:10' .*write one number, such as minutes"),
+        ("v,t\nA,1.2 ± 0.1\nB,1.3 ± 0.1\n", {}, "line 2 of .*'1.2 ± 0.1' .*write one number, such as .* a mean"),
+        ("v,t\nA,1.5\nB,01. Mai\n", {}, "line 3 of .*'01. Mai' .*spreadsheet may have turned the entry into a date"),
+        ("v,t\nA,02-Jan\nB,3-Mar\nC,3-Mar\n", {}, "line 2 of .*'02-Jan' .*turned the entry into a date.*--codes t"),
+        ("v,a,b\nA,x,1\nB,y,2\nC,x,1.0\n", {}, r"'A' \(line 2\) and 'C' \(line 4\) are alike in all columns"),
+        ("v,a,a_b\nA,a,c\nB,b_c,b\nC,a,b\n", {}, "two features the name 'a_b_c'"),
+        ("v,ones\nA,1\nB,2\n", {"scale": False}, "two features the name 'ones'"),
+        (DOTS.format("3"), {}, "line 2 of .*dose '1.234' may be a fraction or a thousand.* write 1.2340"),
+        ("My arms\nv;t\nA;1\n", {}, "line 2 of .* has 2 fields, and line 1, .* has 1: .* delete titles and notes"),
+        ("vial\nA\n", {}, "must have a column of names, another column"),
+        ("vial;dose\n", {}, "a row for every arm"),
+        ("", {}, "must have a column of names"),
+        ("v;a\nGröße;1\n".encode() + "Größe 2;2\n".encode("cp1252"), {}, "line 2 of .* in UTF-8 here, and in another"),
+        (b"v;a\nA;1\nB;2\0\0\0", {}, "line 3 of .* is not a finite number"),
+        ('v;a\nA;"1\nB;2\n', {}, "line 2 of .* is a quotation mark open"),
+    ],
+)
+def test_arms_that_cannot_be_right_are_refused(tmp_path, content, options, message):
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, content, **options)
+
+
+def test_many_words_are_read_where_it_is_said(tmp_path):
+    assert read(tmp_path, MANY.replace("7,0-6-x", "7,0-9-x"), codes="CAS").features.shape == (8, 8)
+
+
+def test_options_are_printed_as_windows_takes_them(monkeypatch):
+    monkeypatch.setattr("os.name", "nt")
+    assert typed("--numbers", "batch no", "-dG") == '--numbers "batch no" --numbers=-dG'
+
+
+# --- the command import
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder, and return all that it prints; a refusal is one line and code 2."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*given, code=0):
+        try:
+            returned = main(list(given))
+        except SystemExit as end:
+            returned = end.code
+        said, refused = capsys.readouterr()
+        assert returned == code and (not code or refused.count("\n") == 1), refused
+        return said + refused
+
+    return run
+
+
+KNOWN = "rxn,temp,Yield,price\n" + "".join(f"r{k},{20.5 + k},{(k - 2) ** 2},{1 + k}\n" for k in range(5))
+
+
+def test_the_columns_of_results_and_costs_are_no_descriptors(run):
+    Path("known.csv").write_text(KNOWN)
+    said = run("import", "known.csv", "--reward-column", "yield", "--cost", "price", "--sigma", "1")
+    assert "a sum of a straight line in temp; nothing" in said and "Yield: the results, so it is left out" in said
+    Path("known.csv").write_text(KNOWN.replace("Yield", "reward"))
+    assert "a sum of a straight line in temp;" in run("import", "known.csv", "--ignore", "price", "--folder", "other")
+
+
+def test_options_are_taken_as_they_are_printed(run):
+    Path("arms.csv").write_text(COMMAS)
+    printed = run("import", "arms.csv", code=2).partition("give ")[2].partition(" if equal")[0]
+    said = run("import", "arms.csv", *shlex.split(printed), "--folder", "my experiment")
+    again = shlex.split(said.partition("import again with ")[2].partition("\n")[0])
+    assert len(again) == 5 and said.endswith("Next: ask --folder 'my experiment'\n")
+    assert 'a parabola in time, h, a parabola in -dG, a parabola in size "in",cost $;' in run(
+        "import", "arms.csv", *shlex.split(printed), *again, "--folder", "my experiment"
+    )
+    assert "write = before it, as in --numbers=-dG" in run("import", "arms.csv", "--numbers", "-dG", code=2)
+
+
+def test_arms_without_names_are_numbered(run):
+    Path("arms.csv").write_text(NO_NAMES)
+    assert "--number-arms" in run("import", "arms.csv", code=2)
+    said = run("import", "arms.csv", "--number-arms")
+    assert (
+        "3 arms, from 1 to 3" in said and "numbered in the order of the rows" in said and "'arm' and 'reward'" in said
+    )
+    assert "as many unknown numbers as arms" in said
+    Path("arms.csv").write_text("ligand,base\nSPhos,CsF\nXPhos,CsF\nXPhos,KOAc\n")
+    assert "Note" not in run("ask"), "sorted rows are the same arms"
+    Path("arms.csv").write_text(NO_NAMES.replace("SPhos", "SPHOS"))
+    assert "arms.csv was changed after it was imported (row 'SPHOS, CsF' is new)" in run("ask")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("20.5,", "20.50,", ""),
+        ("r1,21.5,", "r1,21.4,", "(row 'r1' of column 'temp' was '21.5' and is '21.4')"),
+        ("r1,", "R1,", "(row 'R1' is new)"),
+        ("temp", "T", "(column 't' is new)"),
+        ("r1,", "r1", "(line 3 of known.csv has 3 fields"),
+    ],
+)
+def test_a_changed_table_is_named_and_the_imported_one_is_used(run, old, new, said):
+    Path("known.csv").write_text(KNOWN)
+    run("import", "known.csv", "--ignore", "yield,price", "--sigma", "1")
+    before = run("ask")
+    Path("known.csv").write_text(KNOWN.replace(old, new))
+    after = run("ask")
+    assert after.endswith(before) and said in after and ("import it again" in after) == bool(said)
+    Path("known.csv").unlink()
+    assert run("ask") == before
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--sigma", "1,500"], "--sigma: '1,500' may be a fraction or a thousand: write 1,5000 .* or 1500 if"),
+        (["--gap", "1_0"], "--gap: '1_0' is not a finite number"),
+        (["--delta", "5%"], "--delta: '5%' is not a number: write a share, such as 0.05 for 5%"),
+        (["--budget", "1,000"], "--budget: '1,000' may be a fraction or a thousand"),
+        (["--budget", "0"], "--budget: '0' is not a whole number of at least 1"),
+        (["--budget", "10.5"], "--budget: '10.5' is not a whole number"),
+        (["--budget", "100", "--accept", "1"], "--budget and --accept have no effect together: leave one"),
+        (["--budget", "100", "--largest-gap", "1"], "--budget and --largest-gap have no effect together"),
+        (["--number-arms", "--arm-column", "rxn"], "--number-arms and --arm-column have no effect together"),
+        (["--numbers", "temp", "--codes", "temp"], "Column 'temp' is given twice"),
+        (["--reward-column", "rxn"], "in different columns"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(run, given, said):
+    Path("known.csv").write_text(KNOWN)
+    assert re.search(said, run("import", "known.csv", *given, code=2))
+    assert not Path("experiment.json").exists()
+
+
+@pytest.mark.parametrize("name", ["to_measure.csv", "Pilot.csv", "log.jsonl", "measured_0001.csv", "experiment.json"])
+def test_a_table_with_the_name_of_a_file_of_the_commands_is_refused(run, name):
+    Path(name).write_text(KNOWN)
+    assert f"{name} is the name of a file that the program writes: rename" in run("import", name, code=2)
+    assert Path(name).read_text() == KNOWN
+
+
+def test_a_table_in_the_folder_is_never_replaced(run):
+    Path("lab").mkdir()
+    Path("known.csv").write_text(KNOWN)
+    Path("lab", "known.csv").write_text(COMMAS)
+    assert "stays as it is: rename one" in run("import", "known.csv", "--ignore", "yield", "--folder", "lab", code=2)
+    assert Path("lab", "known.csv").read_text() == COMMAS and not Path("lab", "experiment.json").exists()

@@ -367,8 +367,8 @@ def understood(experiment):
     parts = [f"a straight line in {name}" for name in straight] + [f"a parabola in {name}" for name in curves]
     parts += [f"a constant for each {name}" for name in words]
     print(f"Assumed: the mean reward is a sum of {', '.join(parts)}; nothing else matters.")
-    if straight:
-        squares = typed("--squares", *straight)
+    if bent := [own[key] for key in numbers if own[key] in straight and arms.described[key].nunique() > 2]:
+        squares = typed("--squares", *bent)
         print(f"If the best value of a number may lie inside its range, import again with {squares}")
     if tied := [own[key] for key in _tied(arms.described[numbers])]:
         print(

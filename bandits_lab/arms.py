@@ -84,7 +84,7 @@ def check_alike(found, arm, described):
     for (before, (one, _)), (line, (other, _)) in _twice(lines, lambda row: row[1]):
         raise ValueError(
             f"{found.path}: {one!r} (line {before}) and {other!r} (line {line}) are alike in all columns: leave one "
-            "out, or add the column in which they differ"
+            "out, as repeated measurements belong into a file for tell, or add the column in which they differ"
         )
 
 

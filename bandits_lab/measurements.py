@@ -142,9 +142,8 @@ def _rows(path, names, own=("arm", "reward"), unit=""):
     single, counted = {arm, reward} <= {*found.columns}, {arm, *COUNTED} <= {*found.columns}
     if not single and not counted:
         columns = ",".join(found.columns) or "none"
-        needed = f"{arm},{reward} or {arm},{','.join(COUNTED)}"
-        sums = ": for rewards 0 and 1 copy sum into squares; otherwise write one row per measurement, arm,reward"
-        hint = sums if {arm, "count", "sum"} <= {*found.columns} else ""
+        needed = f"{arm},{reward} (a row for each measurement) or {arm},{','.join(COUNTED)}"
+        hint = ": for rewards 0 and 1 copy sum into squares" if {arm, "count", "sum"} <= {*found.columns} else ""
         raise ValueError(f"{found.at(found.first)}: the columns must be {needed}, in any order; got {columns}{hint}")
     if single and "count" in found.columns and "ticket" not in found.columns:
         raise ValueError(f"{path} has columns {reward} and count: leave one of them out, or rename it")

@@ -297,7 +297,7 @@ def test_a_wrong_file_is_one_sentence_and_changes_nothing(folder, capsys, conten
 def test_rewards_in_percent_stay_in_percent(folder, capsys):
     run(capsys, "import", "Arme.csv", "--unit", "%")
     Path("day.csv").write_text("Küvette;reward\nProbe 01;37,7 %\n", encoding="utf-8")
-    assert "1 taken" in run(capsys, "tell", "day.csv") and "37.7" in Path("log.csv").read_text()
+    assert "1 taken" in run(capsys, "tell", "day.csv") and "37.7" in Path("log.jsonl").read_text()
 
 
 def test_one_arm_is_refused(folder, capsys):

@@ -100,8 +100,8 @@ class Experiment:
         found = table(path, told["table"])
         if path.exists() and (changed := difference(found, path, lowered(told["arm_column"]))):
             warnings.warn(
-                f"{path} was changed after it was imported ({changed}): the experiment uses the table as it was "
-                "imported. To use the changed table, import it again, into another folder if something was measured",
+                f"{path} was changed after it was imported ({changed}): the experiment uses the table as it was. To "
+                "use the changed table, import it again, into another folder if something was measured",
                 stacklevel=2,
             )
         return named(found, None if told["number_arms"] else told["arm_column"])[0]
@@ -787,12 +787,7 @@ def parser():
         help="how far behind the best the answer may be; a larger value needs fewer measurements",
     )
     new.add_argument("--unit", default="", help="unit of the reward, such as mV")
-    new.add_argument(
-        "--numbers",
-        action="append",
-        default=[],
-        help="columns whose numbers are quantities: a,b (repeat the option for a column with a comma)",
-    )
+    new.add_argument("--numbers", action="append", default=[], help="columns whose numbers are quantities: a,b")
     new.add_argument("--codes", action="append", default=[], help="columns whose numbers stand for categories: c,d")
     new.add_argument("--ignore", action="append", default=[], help="columns to leave out")
     new.add_argument(

@@ -216,11 +216,10 @@ def arms_of(found: Table, numbers, codes, ignore, arm, scale=True) -> Arms:
             raise ValueError(f"{found.path} gives two features the name {feature!r}: rename a column")
         features |= {feature: values.astype(float) for feature, values in new.items()}
     if unsaid:
-        several = "s" * (len(unsaid) > 1), "s" * (len(unsaid) == 1)
         raise ValueError(
-            f"column{several[0]} {', '.join(map(repr, unsaid))} of {found.path} hold{several[1]} a few whole numbers: "
-            f"give {typed('--numbers', *unsaid)} if equal steps have equal effects, or {typed('--codes', *unsaid)} if "
-            "the numbers stand for categories"
+            f"{found.path}: the few whole numbers of {', '.join(map(repr, unsaid))} may be quantities or codes: give "
+            f"{typed('--numbers', *unsaid)} if equal steps have equal effects, or {typed('--codes', *unsaid)} if they "
+            "stand for categories"
         )
     check_alike(found, name, described)
     names = [row[name] for _, row in found.rows]

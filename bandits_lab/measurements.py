@@ -145,7 +145,7 @@ def _rows(path, names, own=("arm", "reward"), unit=""):
         needed = f"{arm},{reward} (a row for each measurement) or {arm},{','.join(COUNTED)}"
         hint = ": for rewards 0 and 1 copy sum into squares" if {arm, "count", "sum"} <= {*found.columns} else ""
         raise ValueError(f"{found.at(found.first)}: the columns must be {needed}, in any order; got {columns}{hint}")
-    if single and "count" in found.columns and "ticket" not in found.columns:
+    if single and "count" in found.columns:
         raise ValueError(f"{path} has columns {reward} and count: leave one of them out, or rename it")
     numeric = (reward,) if single else COUNTED
     arms = [_arm(row[arm], position, found.at(line)) for line, row in found.rows]

@@ -32,11 +32,8 @@ def test_arms_become_features(tmp_path):
     assert found.features.loc["D"].tolist() == [1, 1, 0, 2.0, 0, 0]
     assert read(tmp_path, TABLE, numbers="Supplier", scale=False).features["supplier"].tolist() == [1, 2, 3, 1]
     assert "supplier_2" in read(tmp_path, TABLE, codes="Supplier").features
-    assert list(read(tmp_path, TABLE, ignore=" Supplier").features)[1:] == [
-        "solvent_ether",
-        "solvent_water",
-        "dose (scaled)",
-    ]
+    assert list(read(tmp_path, TABLE, ignore=" Supplier").features)[3:] == ["dose (scaled)"]
+    assert read(tmp_path, MANY.replace("7,0-6-x", "7,0-9-x"), codes="CAS").features.shape == (8, 8)
 
 
 def test_scaled_features_keep_their_rank_and_span_what_raw_ones_do(tmp_path):
@@ -95,8 +92,12 @@ def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (TABLE, {}, "column 'supplier' .* a few whole .*: give --numbers supplier if equal .*, or --codes supplier if"),
-        (FEW, {}, "columns 'dose', 'batch no' of .* --numbers dose --numbers 'batch no' if"),
+        (
+            TABLE,
+            {},
+            "few whole numbers of 'supplier' may .* give --numbers supplier if equal .*, or --codes supplier if",
+        ),
+        (FEW, {}, "whole numbers of 'dose', 'batch no' may .* --numbers dose --numbers 'batch no' if"),
         (COMMAS, {}, r"give --numbers 'time, h' --numbers=-dG --numbers 'size \"in\",cost \$' if"),
         (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are vial, Solvent, dose, supplier"),
         (TABLE, {"arm": "flask"}, "no column 'flask'"),
@@ -104,14 +105,11 @@ def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
         (TABLE, {"numbers": "dose", "codes": "dose"}, "column 'dose' is given twice, among"),
         (TABLE, {"numbers": "solvent"}, "line 2 of .*Solvent 'water' is not a finite number"),
         (TABLE.replace("1,5", ""), {}, "line 4 of .*dose is empty: correct it, delete the line if .*--ignore"),
-        (TABLE.replace("1,5", "NaN"), {}, "line 4 of .*dose 'NaN' is not a finite number: correct it"),
         (TABLE.replace("1,5", "1,S"), {}, "line 4 of .*'1,S'.*; or, if the column holds words, give --codes dose"),
         (TABLE.replace("\nA", "\n;°C;mL;\nA", 1), {}, "line 2 of .*vial is empty: name the arm, or delete the row"),
         (TABLE.replace("C;", "A;"), {}, "lines 2 and 4 of .*names must differ; both are 'A': .*--number-arms"),
-        (NO_NAMES, {}, "lines 2 and 3 of .*both are 'XPhos': rename one; or number the arms with --number-arms"),
         ("x,y\n0.5,1\n0.7,2\n", {}, "'x', holds numbers with fractions: name .* --arm-column x if .*--number-arms"),
         (TABLE.replace("dose", ""), {}, "column 3 of .*has no name: write one into line 1, or delete it"),
-        (",arm,t\n1,a,1\n2,b,2\n", {}, "column 1 of .*has no name"),
         ("v,T,t\nA,1,2\nB,2,3\n", {}, "line 1 of .*columns 'T' and 't', with the same name: rename one"),
         (
             TABLE.replace("C;water", "C;Water "),
@@ -120,14 +118,10 @@ def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
         ),
         (SMILES, {}, "write them alike, or give --codes solvent if they are different things"),
         (MANY, {}, "column 'CAS' of .* 7 different words for 8 arms, so it .*--ignore CAS; .*, give --codes CAS"),
-        ("v,w\nA,x\nB,y\nC,z\n", {}, "column 'w' of .* has 3 different words for 3 arms, so it may"),
-        ("v,t\nA,40 °C\nB,60 °C\nC,40°C\n", {}, "'40 °C' .line 2. and '40°C' .line 4. differ only in capitals"),
         ("v,t\nA,40 °C\nB,60 °C\nC,50 °C\n", {}, r"such as '40 °C': write the unit into the first line .'t \[°C\]'"),
-        ("v;t\nA;99,5 %\nB;99 %\n", {}, "such as '99,5 %': write the unit into the first line"),
         ("v,t\nA,$10.50\nB,$11.50\n", {}, r"such as '\$10.50': write the unit into the first line .'t \[\$\]'"),
         ("v;t\nA;99\nB;98 mM\n", {}, "line 3 of .*'98 mM' .* write 98, and the unit into the first line; or, if the"),
         ("v,t\nA,00:30\nB,01:30\n", {}, "line 2 of .*'00:30' .*write one number, such as minutes.*--codes t"),
-        ("v,t\nA,1:10\nB,1:20\n", {}, "line 2 of .*'1:10' .*write one number, such as minutes"),
         ("v,t\nA,1.2 ± 0.1\nB,1.3 ± 0.1\n", {}, "line 2 of .*'1.2 ± 0.1' .*write one number, such as .* a mean"),
         ("v,t\nA,1.5\nB,01. Mai\n", {}, "line 3 of .*'01. Mai' .*spreadsheet may have turned the entry into a date"),
         ("v,t\nA,02-Jan\nB,3-Mar\nC,3-Mar\n", {}, "line 2 of .*'02-Jan' .*turned the entry into a date.*--codes t"),
@@ -141,7 +135,6 @@ def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
         (DOTS.format("3"), {}, "line 2 of .*dose '1.234' may be a fraction or a thousand.* write 1.2340"),
         ("My arms\nv;t\nA;1\n", {}, "line 2 of .* has 2 fields, and line 1, .* has 1: .* delete titles and notes"),
         ("vial\nA\n", {}, "must have a column of names, another column"),
-        ("vial;dose\n", {}, "a row for every arm"),
         ("", {}, "must have a column of names"),
         ("v;a\nGröße;1\n".encode() + "Größe 2;2\n".encode("cp1252"), {}, "line 2 of .* in UTF-8 here, and in another"),
         (b"v;a\nA;1\nB;2\0\0\0", {}, "line 3 of .* is not a finite number"),
@@ -151,10 +144,6 @@ def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
 def test_arms_that_cannot_be_right_are_refused(tmp_path, content, options, message):
     with pytest.raises(ValueError, match=message):
         read(tmp_path, content, **options)
-
-
-def test_many_words_are_read_where_it_is_said(tmp_path):
-    assert read(tmp_path, MANY.replace("7,0-6-x", "7,0-9-x"), codes="CAS").features.shape == (8, 8)
 
 
 def test_options_are_printed_as_windows_takes_them(monkeypatch):
@@ -269,9 +258,14 @@ def test_a_table_with_the_name_of_a_file_of_the_commands_is_refused(run, name):
     assert Path(name).read_text() == KNOWN
 
 
-def test_a_table_in_the_folder_is_never_replaced(run):
+def test_only_a_copy_that_import_made_is_replaced(run):
     Path("lab").mkdir()
     Path("known.csv").write_text(KNOWN)
+    given = "import", "known.csv", "--ignore", "yield", "--folder", "lab"
     Path("lab", "known.csv").write_text(COMMAS)
-    assert "stays as it is: rename one" in run("import", "known.csv", "--ignore", "yield", "--folder", "lab", code=2)
+    assert "stays as it is: rename one" in run(*given, code=2)
     assert Path("lab", "known.csv").read_text() == COMMAS and not Path("lab", "experiment.json").exists()
+    Path("lab", "known.csv").unlink()
+    run(*given)
+    Path("known.csv").write_text(KNOWN.replace("r1", "R1"))
+    assert "Note" not in run(*given) and "R1" in Path("lab", "known.csv").read_text()

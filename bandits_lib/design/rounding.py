@@ -22,6 +22,7 @@ from bandits_lib.numerics.ties import argmax
 METHODS = ("pukelsheim", "regret", "largest_remainder")
 EPSILON = 0.1  # accuracy of the swap rounding; at 1/3 it would stop at once
 MAX_SWAPS = 10  # largest number of swaps per pull
+GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 are as far apart as possible
 
 
 def round_design(weights: np.ndarray, n: int, method: str = "pukelsheim", arms: np.ndarray | None = None) -> np.ndarray:
@@ -252,3 +253,11 @@ def evenly(extra, counts):
     pulls = np.full(len(counts), each, dtype=np.int64)
     pulls[np.argsort(counts, kind="stable")[:left]] += 1  # noqa: TID251  of whole numbers
     return pulls
+
+
+def scattered(extra, counts):
+    """Return a pull (K,) of each of `extra` arms with the smallest `counts` (K,), which are not neighbours in the list.
+
+    In a list of all combinations of some factors, they have all levels of each factor."""
+    order = np.lexsort((np.arange(len(counts)) * GOLDEN % 1, counts))
+    return np.isin(np.arange(len(counts)), order[:extra]).astype(np.int64)

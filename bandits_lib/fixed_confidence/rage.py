@@ -9,7 +9,8 @@ fiez2019_3_rage, fiez2019_3_theorems and companion_sigma_costs:
 - Above 5,000 active items, each item is compared with the leader alone; Theorem 2 still holds.
 - Arms need not span R^d, although footnote 3 assumes it; theta_hat is then the solution of smallest norm.
 - The guarantee holds for any scale. With scale=None, the accuracy of the first r(epsilon) pulls sets the scale.
-- With a floor f, (1 - f) N_t pulls follow the design, and each arm gets f N_t / K more pulls, rounded up.
+- With a floor f, (1 - f) N_t pulls follow the design, and each arm gets f N_t / K more pulls, rounded up. If this would
+  be more than 3 f N_t in all, N_t pulls follow the design, and f N_t arms get one more pull.
 - With sigma=None the widths are Student's (`student_radius`).
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from bandits_lib.checks import check_cost, check_option, check_positive, check_problem
 from bandits_lib.design import pairs, round_design, xy_design
-from bandits_lib.design.rounding import METHODS, check_floor, floored, per_cost
+from bandits_lib.design.rounding import METHODS, check_floor, floored, per_cost, scattered
 from bandits_lib.elimination import basel_delta, eliminated_by, feasible, good_enough, student_radius
 from bandits_lib.numerics.least_squares import least_squares, squares_within
 from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, rule
@@ -80,7 +81,8 @@ def rage(
         Method of `round_design`.
     floor : float
         Share in [0, 1) of the pulls of every phase that is spread evenly over all arms, so that a lack of fit can be
-        detected. It multiplies the pulls by at most 1 / (1 - floor), and adds at most K for rounding up.
+        detected. Rounding up at most triples it. If there are too many arms for this, each phase spreads it over other
+        arms.
 
     Yields
     ------
@@ -115,6 +117,7 @@ def rage(
 
     active, history = np.arange(len(items)), list[Round]()  # line 1: Z_1
     squares_within_arms, df = 0.0, 0  # over all phases, and their degrees of freedom
+    pulled = np.zeros(len(arms), np.int64)
     while len(active) > 1:  # line 2
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2  # line 3
@@ -130,8 +133,11 @@ def rage(
         minimum = 2 * np.count_nonzero(optimal.weights) / epsilon  # r(epsilon), section 2.3
         n = max(ceil(n), ceil(minimum / (1 - floor)))  # line 6: N_t
         shares = optimal.weights / optimal.weights.sum()
-        counts = round_design(shares, n - int(floor * n), method=rounding, arms=arms)  # line 7
-        sample = yield counts + ceil(floor * n / len(arms))  # line 8
+        for_all = len(arms) <= 3 * floor * n
+        counts = round_design(shares, n - int(floor * n) * for_all, method=rounding, arms=arms)  # line 7
+        extra = ceil(floor * n / len(arms)) if for_all else scattered(ceil(floor * n), pulled + counts)
+        sample = yield counts + extra  # line 8
+        pulled += sample.counts
         fit = least_squares(arms, sample)  # line 9
         if not sigma_known:
             squares, replicates = squares_within(sample)

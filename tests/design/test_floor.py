@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, play
 from bandits_lib.design import design_value, frank_wolfe_design, g_design, pairs, weighted_design, xy_design
-from bandits_lib.design.rounding import evenly, floored
+from bandits_lib.design.rounding import evenly, floored, scattered
 from bandits_lib.elimination import basel_delta
 from bandits_lib.fixed_budget import gse, od_linbai
 from bandits_lib.fixed_confidence import h_rage, rage, rage_halving, xy_static
@@ -48,6 +48,22 @@ def test_pulls_are_spread_evenly_and_the_rest_goes_where_there_are_fewest():
     assert evenly(7, np.array([9, 0, 3])).tolist() == [2, 3, 2]
     assert evenly(2, np.array([5, 1, 1, 0])).tolist() == [0, 1, 0, 1]
     assert evenly(0, np.array([5, 1])).tolist() == [0, 0]
+
+
+def test_of_very_many_arms_some_get_the_floor_and_the_next_phase_takes_others():
+    """All combinations of 12, 10, 4 and 3 levels: the arms of a floor have all levels of each factor."""
+    levels = np.array(list(np.ndindex(12, 10, 4, 3)))
+    first = scattered(60, np.zeros(1440, int))
+    assert first.sum() == 60 and all(len(np.unique(column)) == column.max() + 1 for column in levels[first > 0].T)
+    second = scattered(60, first)
+    assert second.sum() == 60 and not (first * second).any()
+    arms = np.column_stack([np.ones(1440), RNG(0).uniform(-1, 1, (1440, 2))])
+    rule, plain = (rage(arms, delta=0.05, sigma=1.0, scale=None, **told) for told in ({"floor": 0.1}, {}))
+    request = next(rule)
+    assert next(plain).sum() < request.sum() <= next(rage(arms, delta=0.05, scale=None)).sum() / 0.9**2 + 2
+    later = rule.send(LinearBandit(arms, theta=[0.0, 1.0, 0.5]).pull(request, RNG(1)))
+    for asked, fresh in ((request, request > 0), (later, (later > 0) & (request == 0))):
+        assert np.count_nonzero(fresh) >= 0.08 * asked.sum()
 
 
 RULES = {

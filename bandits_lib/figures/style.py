@@ -184,7 +184,7 @@ def drawn(name: str) -> dict[str, Any]:
 
 
 def use() -> None:
-    """Set matplotlib and pandas to the look of this project, and start as `results.start` does.
+    """Set matplotlib and pandas to the look of this project, whatever the user's settings; start as `results.start`.
 
     >>> import matplotlib.pyplot as plt
     >>> with plt.rc_context():
@@ -192,7 +192,7 @@ def use() -> None:
     ...     plt.rcParams["axes.spines.top"]
     False
     """
-    plt.style.use(Path(__file__).with_name("paper.mplstyle"))
+    plt.style.use(["default", Path(__file__).with_name("paper.mplstyle")])
     pd.set_option("display.max_colwidth", None, "display.width", 160)
     results.start()
 

@@ -71,8 +71,9 @@ def test_the_command_redraws_elsewhere_and_quotes_what_a_shell_would_split(noteb
 def test_the_clock_starts_with_the_look(notebook, monkeypatch):
     monkeypatch.setattr(results, "_started", results._started - 1_000)
     assert results.provenance(USED, notebook)["wall_seconds"] >= 1_000
-    with plt.rc_context():
+    with plt.rc_context({"text.usetex": True, "lines.linestyle": ":"}):  # as a user's matplotlibrc may say
         style.use()
+        assert not plt.rcParams["text.usetex"] and plt.rcParams["lines.linestyle"] == "-"
     assert results.provenance(USED, notebook)["wall_seconds"] < 1_000
 
 

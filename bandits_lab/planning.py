@@ -12,7 +12,7 @@ parameter whose gaps have the smallest sum of squares, and `hardest` takes the o
 The gaps are minimised instead of theta, because the norm of theta depends on the units of the features. No parameter
 with such gaps takes longer than the design that is best for the smallest gap of each item by itself. For arms without
 structure, for factors and for a line, `hardest` reaches this bound. In other cases a local search found parameters that
-take at most 8 % longer.
+take at most 8 % longer. If there are many items, `hardest` looks at MOST of them.
 """
 
 import inspect
@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
+from math import ceil
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,19 +32,11 @@ from scipy.optimize import nnls
 
 from bandits_lab.arms import Arms
 from bandits_lab.experiment import PLAYED
-from bandits_lib.checks import (
-    check_arms,
-    check_delta,
-    check_items,
-    check_option,
-    check_positive,
-    check_sigma,
-    check_theta,
-)
+from bandits_lab.measurements import several
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
 from bandits_lib.complexity import CONVENTIONS, lower_bound, oracle_design
 from bandits_lib.design import g_design
 from bandits_lib.numerics.least_squares import information_inverse, norms
-from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import OWN, PULLS, Loop, Played, Result
 from bandits_lib.simulate.intervals import student_interval
@@ -136,7 +129,7 @@ def _signature(played):
 FIRST, FIRST_WITH_A_BUDGET = ("rage", "xy_static", "lazy_track_and_stop"), ("gse", "od_linbai", "peace")
 WARM, TRIAL = 100, 100_000  # pulls of the two short runs that predict the time of all runs
 OFTEN = 25  # pulls of a pull-by-pull rule at delta = 0.05, in multiples of the floor: a rough value for its time
-PATIENCE = 60.0  # seconds that a rule may take without a warning
+PATIENCE = 60.0  # seconds that a plan may take without a warning
 
 
 def players(rules, problem, given):
@@ -147,6 +140,8 @@ def players(rules, problem, given):
     for name in _defaults(given) if rules is None else rules:
         try:
             make = rules[name] if isinstance(rules, dict) else maker(name, given)
+            if not isinstance(rules, dict) and name in rules_for(given="confidence", noise=OWN).index:
+                raise ValueError("it is for rewards 0 and 1, but a plan simulates Gaussian rewards")
             next(make(problem, np.random.default_rng(0)), None)
         except (TypeError, ValueError) as error:
             if rules is not None or name in FIRST:
@@ -162,8 +157,7 @@ def players(rules, problem, given):
 def _defaults(given):
     """Return the names of the default rules for the arguments of a plan."""
     names = FIRST + ("h_rage",) * (np.ndim(given["sigma"]) > 0)
-    names += FIRST_WITH_A_BUDGET * (given["budget"] is not None)
-    return [name for name in names if given["items"] is None or name in rules_for(items=True).index]
+    return names + FIRST_WITH_A_BUDGET * (given["budget"] is not None)
 
 
 def maker(name, given):
@@ -171,16 +165,8 @@ def maker(name, given):
     parameters = inspect.signature(rule_named(name)).parameters
     if "arms" not in parameters:
         raise ValueError("it measures every direction, not a list of arms")
-    if given["items"] is not None and "items" not in parameters:
-        raise ValueError(f"it ranks only the arms; items can be ranked by {', '.join(rules_for(items=True).index)}")
     if "budget" in parameters and given["budget"] is None:
         raise ValueError("it needs budget=, a number of measurements")
-    bernoulli = rules_for().loc[name, "noise"] == OWN and "budget" not in parameters
-    if bernoulli and given.get("noise", "bernoulli") != "bernoulli":
-        raise ValueError(
-            "it is for rewards 0 and 1: plan it with theta= and noise='bernoulli', such as plan(np.eye(2), "
-            f"theta=[0.3, 0.1], noise='bernoulli', rules=[{name!r}]), where arms @ theta are the rates"
-        )
     arguments = {key: given[key] for key in parameters if given.get(key) is not None}
     return partial(_fresh, name, arguments, "rng" in parameters)
 
@@ -213,28 +199,31 @@ def requests(problem, run):
     return {"requests": int(batches + run.counts.sum() - pulls)}
 
 
-def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
-    """Return the pulls at which runs are cut off: None for a rule in batches, whose time does not grow with its pulls.
+def limit(make, problem, expected, max_pulls):
+    """Return the pulls at which runs are cut off, and the seconds that a run takes, from a short trial.
 
-    A short trial decides this, and warns if the runs will take long; `expected` is the pulls of a pull-by-pull rule.
+    A rule in batches is not cut off (None), because its time does not grow with its pulls; `expected` is the pulls of a
+    rule that pulls one by one.
     """
     loops: list = []
     for pulls in (WARM, TRIAL):
         run, seconds = _timed(make, problem, pulls, loops)
     if not run.stopped and loops:
-        expected = min(max_pulls, max(expected, TRIAL))
-        seconds *= expected / run.counts.sum()
+        seconds *= min(max_pulls, max(expected, TRIAL)) / run.counts.sum()
     elif not run.stopped:
         run, seconds = _timed(make, problem, None, loops)
-        expected = int(run.counts.sum())
-    seconds *= runs / joblib.effective_n_jobs(n_jobs)
-    if seconds > PATIENCE:
-        warnings.warn(
-            f"{name} will take about {_duration(seconds)} ({runs} runs of about {expected:,.0f} measurements). To save "
-            "time, pass fewer runs=, a smaller max_pulls= or more processes n_jobs=, or leave this rule out of rules=",
-            stacklevel=3,
-        )
-    return max_pulls if loops else None
+    return max_pulls if loops else None, seconds
+
+
+def _announce(seconds, runs, names):
+    """Warn of the time that a plan will take, with the rule that takes longest."""
+    longest = max(names, key=names.__getitem__)
+    slowest = f", most of it for {longest}" if len(names) > 1 else ""
+    warnings.warn(
+        f"{runs} simulated experiments with {', '.join(names)} will take about {_duration(seconds)}{slowest}. Ctrl-C "
+        "ends them, and the plan then holds what was simulated",
+        stacklevel=3,
+    )
 
 
 def _timed(make, problem, max_pulls, loops):
@@ -245,12 +234,33 @@ def _timed(make, problem, max_pulls, loops):
 
 
 def _duration(seconds):
+    if seconds < 90:
+        return several(ceil(seconds), "second")
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def _played(name, make, problem, runs, max_pulls, **how):
+    """Return the rows of `monte_carlo`; after an interruption (Ctrl-C) of one process, those that are finished."""
+    rows = []
+
+    def measured(problem, run):
+        found = requests(problem, run)
+        right = run.stopped and run.result.recommendation == problem.best_item
+        rows.append({"pulls": int(run.counts.sum()), "correct": right, "stopped": run.stopped, **found})
+        return found
+
+    try:
+        return monte_carlo({name: make}, problem, runs=runs, max_pulls=max_pulls, measure=measured, **how), True
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+        return pd.DataFrame(rows), False
 
 
 ROUNDING = 1e-10  # a singular value that counts as zero, relative to the largest
 FEASIBLE = 1e-8  # residual of nonnegative least squares below which no parameter makes the item best
 REGULAR = 0.01  # share of the G-optimal design in the designs that give bounds
+MOST = 20  # items for which the characteristic time is computed
 
 
 class Guess(NamedTuple):
@@ -284,20 +294,22 @@ def closest(items, best, gap):
     return None if smallest <= 0 else gap / smallest * (axes[kept].T @ (x / sizes[kept])) / units
 
 
-def hardest(arms, items=None, *, gap, sigma=1.0):
-    """Return the `Guess` with the largest characteristic time among the `closest` parameters of all items."""
+def hardest(arms, *, gap, sigma=1.0):
+    """Return the `Guess` with the largest characteristic time among the `closest` parameters of all arms."""
     # Every design bounds the characteristic time from above. An item whose bound from the designs so far is below the
     # largest time so far needs no optimal design of its own.
     arms = check_arms(arms)
-    items, gap, sigma = check_items(items, arms), check_positive("gap", gap), check_sigma(sigma, len(arms))
+    items, gap, sigma = check_items(None, arms), check_positive("gap", gap), check_sigma(sigma, len(arms))
     if len(items) < 2:
-        raise ValueError("items must be at least two: a single item is the best without an experiment")
+        raise ValueError("arms must be at least two: a single arm is the best without an experiment")
     thetas = {b: theta for b in range(len(items)) if (theta := closest(items, b, gap)) is not None}
     even = g_design(arms / sigma[:, None]).weights
     known = [information_inverse(arms, even / sigma**2)]
     bounds = {b: _value(items, b, theta, known[0]) for b, theta in thetas.items()}
     found = Guess(np.zeros(arms.shape[1]), -1, 0.0)
     for b in sorted(bounds, key=bounds.__getitem__, reverse=True):
+        if len(known) > MOST:
+            break
         enough = found.time / CONVENTIONS["jedra2020"]
         if any(_value(items, b, thetas[b], inverse) <= enough for inverse in reversed(known)):
             continue
@@ -339,14 +351,19 @@ def in_words(plan):
     return "\n".join([*guess_in_words(plan), rounded(plan).to_string(), *notes(plan)])
 
 
+def shortest(plan):
+    """Return the rule with the fewest measurements among those that ended in all runs, or None."""
+    ended = plan.table[(plan.table["runs"] > 0) & (plan.table["cut"] == 0)]
+    return ended["pulls"].idxmin() if len(ended) else None
+
+
 def guess_in_words(plan):
     """Return a sentence on the guess and a sentence on the floor."""
     problem, unit = plan.problem, f" {plan.unit}" if plan.unit else ""
     gap, sigma = np.sort(problem.gaps)[1], problem.sigma.max()
-    noise = "0 or 1" if problem.noise == "bernoulli" else f"noise {sigma:.4g}{unit}"
     best = plan.names[problem.best_item] if plan.names else f"item {problem.best_item}"
     return (
-        f"Supposed: {best} is best, the next is {gap:.4g}{unit} behind; {noise}.",
+        f"Supposed: {best} is best, the next is {gap:.4g}{unit} behind; noise {sigma:.4g}{unit}.",
         f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} measurements on average in "
         "this case.",
     )
@@ -454,7 +471,6 @@ class Plan(NamedTuple):
     problem: LinearBandit  # the guess
     delta: float
     budget: int | None  # pulls, for rules with a budget
-    runs: pd.DataFrame  # as `monte_carlo` returns them
     names: tuple[str, ...] = ()  # names of the items, if they are known
     unit: str = ""  # unit of the reward, if it is known
 
@@ -464,13 +480,6 @@ class Plan(NamedTuple):
     def _repr_html_(self):
         return in_html(self)
 
-    @property
-    def alt(self) -> str:
-        """Return a description of the picture, for readers who cannot see it."""
-        rules = f"{len(self.table)} rule{'s' * (len(self.table) > 1)}"
-        head = f"Measurements of {rules} on a logarithmic axis, with the mean, its"
-        return f"{head} interval and what nine of ten runs do not exceed: {in_words(self)}"
-
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the pulls of every rule on one axis, with the floor, the budget and the share of wrong answers."""
         return draw(self, ax)
@@ -479,21 +488,17 @@ class Plan(NamedTuple):
 def plan(
     arms: np.ndarray | Arms,
     *,
-    gap: float | None = None,
-    theta: np.ndarray | None = None,
-    items: np.ndarray | None = None,
+    gap: float,
     sigma: float | np.ndarray = 1.0,
     delta: float = 0.05,
     budget: int | None = None,
     rules: Iterable[str] | dict[str, Callable] | None = None,
-    theta_bound: float | None = None,
-    floor: float | None = None,
-    noise: str = "gaussian",
     runs: int = 100,
     seed: int = 0,
     n_jobs: int = 1,
     scheduler: str | None = None,
     max_pulls: int = 1_000_000,
+    patience: float = PATIENCE,
     progress: bool = True,
 ) -> Plan:
     """Play rules many times against a guess of the truth, and return the pulls, requests and errors to expect.
@@ -502,13 +507,9 @@ def plan(
     ----------
     arms : (K, d) array_like or Arms
         Arms, one per row, or the result of `read_arms`, which also has their names.
-    gap : float, optional
-        Smallest lead of the best item that would matter, in units of reward. Without `theta` the guess is the hardest
-        case: every other item is at least `gap` behind, and as little more as the features allow.
-    theta : (d,) array_like, optional
-        A guess of the parameter. With `gap`, it is scaled so that its smallest gap is `gap`.
-    items : (M, d) array_like, optional
-        Items, one per row; by default the arms.
+    gap : float
+        Smallest lead of the best arm that would matter, in units of reward. The guess is the hardest case: every other
+        arm is at least `gap` behind, and as little more as the features allow.
     sigma : float or (K,) array_like, default 1.0
         Standard deviation of the noise, one value or one for each arm.
     delta : float, default 0.05
@@ -518,14 +519,7 @@ def plan(
     rules : iterable of str, or dict of {str: callable}, optional
         Names of public rules, which get the arguments of the plan, or functions make(problem, rng) that return a fresh
         rule. The default is rage, xy_static and lazy_track_and_stop, for a `sigma` of several values also h_rage, and
-        with a budget also gse, od_linbai and peace, as far as they rank `items` and run with the budget.
-    theta_bound : float, optional
-        Bound on the norm of theta for rules that need it; by default the norm of the guess.
-    floor : float, optional
-        Share of every batch that is spread evenly over all arms, for rules with this option (rage, xy_static, gse,
-        ...). The other rules are played without it.
-    noise : {"gaussian", "bernoulli"}, default "gaussian"
-        Distribution of the rewards; "bernoulli" (0 and 1) needs `theta`, and arms @ theta are then the rates.
+        with a budget also gse, od_linbai and peace, as far as they run with the budget.
     runs : int, default 100
         Number of simulated experiments.
     seed : int, default 0
@@ -537,6 +531,8 @@ def plan(
     max_pulls : int, default 1_000_000
         Number of pulls at which runs of pull-by-pull rules are cut off. If the lower bound `Plan.floor` is larger,
         such a rule is not played.
+    patience : float, default 60
+        Seconds that the plan may take without a warning, which says how long it will take.
     progress : bool, default True
         Whether to show a progress bar after a minute.
 
@@ -548,14 +544,17 @@ def plan(
     Raises
     ------
     ValueError
-        For bad input, neither gap nor theta, a gap that is not positive, two best items under theta, a single item, an
-        unknown rule, and a rule that cannot run (without a budget, with items other than the arms, ...).
+        For bad input, a gap that is not positive, a single arm, an unknown rule, and a rule that cannot run (without a
+        budget, for rewards 0 and 1, ...).
 
     Warns
     -----
     UserWarning
-        Before a rule that will take more than a minute according to a short trial. It says how long, and how to save
-        time.
+        Before a plan that will take longer than `patience` according to a short trial.
+
+    Notes
+    -----
+    An interruption (Ctrl-C) ends the simulation. If a run is finished, the plan holds what was simulated until then.
 
     References
     ----------
@@ -567,61 +566,34 @@ def plan(
     >>> planned.table[["pulls", "requests"]].loc["gse"].tolist()
     [60.0, 2.0]
     """
-    arms, names = (arms.features.to_numpy(), tuple(arms.names)) if isinstance(arms, Arms) else (arms, ())
-    problem, delta = _supposed(arms, items, gap, theta, sigma, noise), check_delta(delta)
+    names = tuple(arms.names) if isinstance(arms, Arms) else ()
+    features, delta = check_arms(arms.features if isinstance(arms, Arms) else arms), check_delta(delta)
     if runs != int(runs) or runs < 1:
         raise ValueError(f"runs must be a whole number of at least 1; got {runs!r}")
     check_positive("max_pulls", max_pulls)
-    ranked = None if items is None else problem.items
-    least = 0.0
-    if delta < 0.5:
-        least = lower_bound(problem.arms, ranked, theta=problem.theta, delta=delta, sigma=problem.sigma)
+    sigma = check_sigma(sigma, len(features)) if np.ndim(sigma) else check_positive("sigma", sigma)
+    problem = LinearBandit(features, theta=hardest(features, gap=gap, sigma=sigma).theta, sigma=sigma)
+    least = lower_bound(features, theta=problem.theta, delta=delta, sigma=problem.sigma) if delta < 0.5 else 0.0
+    makers = players(rules, problem, _given(problem, sigma, delta, budget))
     cut_off = rules_for(given="confidence", asks=PULLS).index if least > max_pulls else []  # hardly any run would end
-    played = {}
-    given = _given(problem, ranked, sigma, delta, budget, theta_bound) | {"floor": floor}
-    for name, make in players(rules, problem, given).items():
+    expected = max(OFTEN * least, budget or 0)
+    tried = {name: make for name, make in makers.items() if name not in cut_off}
+    found = {name: limit(make, problem, expected, int(max_pulls)) for name, make in tried.items()}
+    seconds = {name: each * runs / joblib.effective_n_jobs(n_jobs) for name, (_, each) in found.items()}
+    if sum(seconds.values()) > patience:
+        _announce(sum(seconds.values()), runs, seconds)
+    played, going = {}, True
+    how = {"seed": seed, "n_jobs": n_jobs, "scheduler": scheduler, "progress": progress}
+    for name, make in makers.items():
         played[name] = pd.DataFrame(columns=["pulls", "correct", "stopped", "requests"])
-        if name not in cut_off:
-            most = limit(name, make, problem, max(OFTEN * least, budget or 0), int(runs), n_jobs, int(max_pulls))
-            how = {"seed": seed, "n_jobs": n_jobs, "scheduler": scheduler, "max_pulls": most, "progress": progress}
-            played[name] = monte_carlo({name: make}, problem, runs=int(runs), measure=requests, **how)
+        if name in found and going:
+            played[name], going = _played(name, make, problem, int(runs), found[name][0], **how)
     table = pd.DataFrame(map(row_of, played.values()), index=pd.Index(played, name="rule"))
-    everything = [rows for rows in played.values() if len(rows)]
-    runs_of_all = pd.concat(everything or [*played.values()], ignore_index=True)
-    return Plan(table, least, problem, delta, budget, runs_of_all, names if items is None else ())
+    return Plan(table, least, problem, delta, budget, names)
 
 
-def _given(problem, items, sigma, delta, budget, theta_bound):
+def _given(problem, sigma, delta, budget):
     """Return the arguments of the rules by name; those that are None are not passed."""
-    bound = np.linalg.norm(problem.theta) if theta_bound is None else theta_bound
-    given = {"items": items, "sigma": sigma, "delta": delta, "budget": budget, "noise": problem.noise}
-    given |= {"theta_bound": check_positive("theta_bound", bound), "theta_star": problem.theta}
-    given |= {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
-    return given | {"burn_in": problem.sigma if np.ndim(sigma) else None}
-
-
-def _supposed(arms, items, gap, theta, sigma, noise):
-    """Return the guess as a problem."""
-    arms = check_arms(arms)
-    items, sigma = check_items(items, arms), check_sigma(sigma, len(arms))
-    if len(items) < 2:
-        raise ValueError("items must be at least two: a single item is the best without an experiment")
-    if gap is None and theta is None:
-        raise ValueError(
-            "plan needs a guess: pass gap= (the smallest lead that would matter) or theta= (the parameter)"
-        )
-    if gap is not None:
-        gap = check_positive("gap", gap)
-    if noise == "bernoulli" and gap is not None:
-        raise ValueError(
-            'noise="bernoulli" needs theta alone, because a gap does not say how large the rates are: leave gap out'
-        )
-    if theta is None:
-        return LinearBandit(arms, items, hardest(arms, items, gap=gap, sigma=sigma).theta, sigma)
-    theta = check_theta("theta", theta, arms.shape[1])
-    values = along(items, theta)
-    first, second = np.argsort(-values, kind="stable")[:2]
-    smallest = values[first] - values[second]
-    if smallest <= 1e-12 * np.abs(values).max():
-        raise ValueError(f"theta must have one best item; items {first} and {second} tie at {values[first]:.6g}")
-    return LinearBandit(arms, items, theta if gap is None else theta * (gap / smallest), sigma, noise=noise)
+    given = {"sigma": sigma, "delta": delta, "budget": budget, "theta_star": problem.theta}
+    given |= {"theta_bound": float(np.linalg.norm(problem.theta)), "burn_in": problem.sigma if np.ndim(sigma) else None}
+    return given | {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}

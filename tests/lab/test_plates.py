@@ -61,6 +61,20 @@ def test_plates_one_by_one_end_where_whole_requests_end(make, tmp_path):
     assert lab.result.recommendation == other.result.recommendation
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_every_plate_has_the_same_share_of_each_arm(seed):
+    wanted = np.array([96, 48, 24, 7, 200, 1])
+    layout = plates(wanted, rng=np.random.default_rng(seed))
+    held = layout.groupby(["plate", "arm"]).size().unstack(fill_value=0)
+    share = held.sum(axis=1).to_numpy()[:, None] * wanted / wanted.sum()
+    assert (held.sum() == wanted).all()
+    assert (abs(held - share) <= 2).all(axis=None)
+    first = layout[layout["plate"] == 1]["arm"].to_numpy()
+    assert (first[:-1] > first[1:]).any(), "sorted"
+    turns = plates([48, 48], rng=np.random.default_rng(seed))["arm"]
+    assert (turns[1:].to_numpy() == turns[:-1].to_numpy()).any(), "by turns"
+
+
 def test_what_cannot_be_laid_out_is_refused():
     rng = np.random.default_rng(0)
     for message, arguments in {
@@ -76,17 +90,3 @@ def test_what_cannot_be_laid_out_is_refused():
     with pytest.raises(ValueError, match="size must be one of 6, 12"):
         plates([1, 2], size=100, rng=rng)
     assert plates([0, 0], rng=rng).empty
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_every_plate_has_the_same_share_of_each_arm(seed):
-    wanted = np.array([96, 48, 24, 7, 200, 1])
-    layout = plates(wanted, rng=np.random.default_rng(seed))
-    held = layout.groupby(["plate", "arm"]).size().unstack(fill_value=0)
-    share = held.sum(axis=1).to_numpy()[:, None] * wanted / wanted.sum()
-    assert (held.sum() == wanted).all()
-    assert (abs(held - share) <= 2).all(axis=None)
-    first = layout[layout["plate"] == 1]["arm"].to_numpy()
-    assert (first[:-1] > first[1:]).any(), "sorted"
-    turns = plates([48, 48], rng=np.random.default_rng(seed))["arm"]
-    assert (turns[1:].to_numpy() == turns[:-1].to_numpy()).any(), "by turns"

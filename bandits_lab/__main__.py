@@ -15,7 +15,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from hashlib import sha256
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -25,30 +25,36 @@ import pandas as pd
 from tqdm import tqdm
 
 from bandits_lab import log as logs
-from bandits_lab.anytime_intervals import FIRST, SHARE, Standings
+from bandits_lab.anytime_intervals import FIRST, SHARE, Standings, proof
 from bandits_lab.arms import arms_of, named
 from bandits_lab.diagnosis import WAY, LinearityWarning
 from bandits_lab.lab import Lab
 from bandits_lab.measurements import MISSING, far_off, raw_rows, read_measurements, several
 from bandits_lab.noise import pilot_size, sigma_upper, within
-from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
+from bandits_lab.planning import PATIENCE, Plan, guess_in_words, maker, plan, rounded, shortest
 from bandits_lab.plate_layout import ROWS, plates, wells
 from bandits_lab.tables import Numbers, decoded, difference, label, table, typed
 from bandits_lib.checks import check_delta, check_positive
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
-from bandits_lib.fixed_confidence import rage
+from bandits_lib.fixed_confidence import rage, xy_static
 
 SETTINGS, LOG, FORM, PILOT, REPORT = "experiment.json", "log.jsonl", "to_measure.csv", "pilot.csv", "report.html"
 RESERVED = re.compile(r"(experiment\.json|log(_\d+)?\.jsonl|to_measure\.csv|pilot\.csv|measured_\d+\.csv|report\.html)")
 COLUMNS = ("ticket", "plate", "well", "arm", "reward", "count", "sum", "squares")  # of forms and files of measurements
 FLOOR = 0.1  # share of every batch that is spread over all arms, so that tests can find a wrong model
 FACTOR = 1.5  # a pilot is large enough that its bound is at most FACTOR sigma with probability 0.9
-PATIENCE = 60  # seconds to wait for the command of another person
+WAIT = 60  # seconds to wait for the command of another person
 TOO_MANY = 5  # warn if the first request alone exceeds the whole plan by this factor
 QUICK = 20  # simulated experiments before the first request
+HELPS = 0.9  # --accept is proposed if it needs at most this share of the measurements
 WITHOUT_EFFECT = [("budget", "accept"), ("budget", "largest_gap"), ("number_arms", "arm_column")]
 TIED = 0.05  # columns whose smallest singular value is at most this share of the largest are related to each other
+BROKEN = (
+    "Import the arms into a new folder, with --squares or with more columns, and hand over these files to it. The "
+    "command standings says what holds without the model."
+)
+UNSURE = "If a file is wrong, take it back with undo; if not, begin again with a larger --sigma, or measure afresh."
 SHOWN = 50  # arms on the screen; files hold all arms
 
 STEPS = """an experiment, step by step:
@@ -167,13 +173,15 @@ class Experiment:
         """Return delta without the share that is spent on the bound on sigma."""
         return self.settings["delta"] - (self.settings["pilot"] or {"delta": 0.0})["delta"]
 
-    def rule(self):
-        """Return the rule of the experiment, which has not been advanced."""
-        told, features = self.settings, self.features
+    def rule(self, rng=None, **changes):
+        """Return the rule of the experiment, which has not been advanced, or with other settings."""
+        told, features = self.settings | changes, self.features
         if told["budget"]:
             return gse(features, budget=told["budget"], sigma=self.sigma or 1.0, cost=self.cost)
-        how = {"scale": told["largest_gap"], "floor": FLOOR, "cost": self.cost, "accept": told["accept"]}
-        return rage(features, delta=self.delta, sigma=self.sigma, **how)
+        how = {"delta": self.delta, "sigma": self.sigma, "floor": FLOOR}
+        if told["rule"] == "xy_static":
+            return xy_static(features, **how, rng=np.random.default_rng(0) if rng is None else rng)
+        return rage(features, **how, scale=told["largest_gap"], cost=self.cost, accept=told["accept"])
 
     def lab(self):
         """Return the Lab, which begins its log with the first record that it writes."""
@@ -285,6 +293,7 @@ def import_(given, folder):
             "number_arms": given.number_arms,
             "reward_column": given.reward_column or "reward",
             "unit": given.unit,
+            "rule": "gse" if given.budget else given.rule,
             "delta": check_delta(given.delta),
             "budget": given.budget,
             "sigma": positive("sigma", given.sigma),
@@ -299,6 +308,8 @@ def import_(given, folder):
             "table": text,
             "copied": "",
         }
+        if given.rule != "rage" and (given.budget or given.cost or given.accept or given.largest_gap):
+            raise ValueError(f"{given.rule} has no --budget, --cost, --accept or --largest-gap: leave one of them out.")
         if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
             raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
         tried = Experiment(source.parent, settings)
@@ -458,38 +469,76 @@ def plan_(given, experiment):
             "A plan needs sigma, the standard deviation of one measurement about its mean: give a guess as --sigma S, "
             "which only the plan uses, or make a pilot first."
         )
-    planned = simulated(experiment, gap, sigma, given.runs)
-    own = "gse" if experiment.settings["budget"] else "rage"
+    print("The plan simulates experiments with several rules. First, one of each shows how long it takes.", flush=True)
+    own, accepting = experiment.settings["rule"], f"rage --accept {gap:g}"
+    more = {accepting: lambda problem, rng: experiment.rule(accept=gap)}
+    more = more if own == "rage" and not experiment.settings["accept"] else {}
+    try:
+        planned = simulated(experiment, gap, sigma, given.runs, more, patience=0.0)
+    except KeyboardInterrupt:
+        raise ValueError("The plan was stopped before the first simulated experiment ended.") from None
+    pulls, same = planned.table["pulls"], planned._replace(table=planned.table.drop(index=more))
+    helps = accepting in pulls and pulls[accepting] < HELPS * pulls[own]
+    planned = planned if helps else same
     print("\n".join(guess_in_words(planned)))
     print(rounded(planned).to_string())
-    best = planned.table.loc[own]
-    print(
-        f"Recommended: {own}, which the command ask uses. It takes about {best['pulls']:,.0f} measurements in "
-        f"{best['requests']:.0f} request{'s' * (round(best['requests']) != 1)}, and in nine of ten experiments at most "
-        f"{best['nine_in_ten']:,.0f}."
-    )
+    if len(missing := planned.table.index[planned.table["runs"] == 0]):
+        print(f"Not simulated, because the plan was stopped: {', '.join(missing)}.")
+    print(recommended(experiment, same, own))
+    if helps:
+        print(
+            f"If an arm that is {experiment.measure(gap)} behind the best is good enough, import again with --accept "
+            f"{gap:g}: then it takes about {pulls[accepting]:,.0f} measurements."
+        )
     with locked(experiment.path(SETTINGS)):
-        Experiment(experiment.folder).write(gap=gap, planned=float(planned.table["pulls"].min()))
+        Experiment(experiment.folder).write(gap=gap, planned=totals(same))
     also = "" if experiment.sigma or experiment.settings["budget"] else ", or pilot"
     print(f"Next: ask{also}{experiment.elsewhere}")
 
 
-def simulated(experiment, gap, sigma, runs, bar=True) -> Plan:
-    """Return the plan for the rule of the experiment, and for another rule that works in batches."""
-    told = experiment.settings
-    given = {"items": None, "sigma": sigma, "delta": told["delta"], "budget": told["budget"], "floor": FLOOR}
-    others = ["od_linbai"] if told["budget"] else ["xy_static"]
-    rules = {"gse" if told["budget"] else "rage": lambda problem, rng: experiment.rule()}
-    rules |= {name: maker(name, given) for name in others if experiment.cost is None}
-    with tqdm(total=runs * len(rules), desc="simulated experiments", disable=not bar, leave=False) as shown:
+def totals(planned):
+    """Return {rule: mean number of measurements} of the rules that were simulated."""
+    return {name: float(pulls) for name, pulls in planned.table["pulls"].dropna().items()}
+
+
+def recommended(experiment, planned, own):
+    """Return in words the rule of a plan with the fewest measurements, and how it differs from the rule of ask."""
+
+    def says(name):
+        row = planned.table.loc[name]
+        return f"about {row['pulls']:,.0f} measurements in {several(round(row['requests']), 'request')}"
+
+    best, mine = own if experiment.settings["budget"] else shortest(planned), planned.table.loc[own]
+    if best is None:
+        return "No rule ended in all simulated experiments, so none is recommended: give a larger --gap, or --budget."
+    if best != own and mine["cut"] == 0 and mine["low"] <= planned.table.loc[best, "pulls"]:
+        best = own  # the simulation does not show that the other rule is shorter
+    often = f", and in nine of ten experiments at most {planned.table.loc[best, 'nine_in_ten']:,.0f}"
+    if best == own:
+        return f"Recommended: {own}, which the command ask uses. It takes {says(own)}{often}."
+    uses = f"The command ask uses {own}, which takes {says(own)}." if mine["cut"] == 0 else f"{own} did not end."
+    return f"Recommended: {best}, with {says(best)}{often}. {uses} To use {best}, import again with --rule {best}."
+
+
+def simulated(experiment, gap, sigma, runs, more=None, patience=PATIENCE) -> Plan:
+    """Return the plan for the rule of the experiment, another one for the same settings, and `more` rules."""
+    told, own = experiment.settings, experiment.settings["rule"]
+    rules = {own: lambda problem, rng: experiment.rule(rng)}
+    if told["budget"] and experiment.cost is None:
+        rules["od_linbai"] = maker("od_linbai", {"budget": told["budget"]})
+    elif not told["budget"] and experiment.cost is None and not told["accept"]:
+        other = "rage" if own == "xy_static" else "xy_static"
+        rules[other] = lambda problem, rng: experiment.rule(rng, rule=other)
+    rules |= more or {}
+    with tqdm(total=runs * len(rules), desc="simulated experiments", leave=False) as shown:
 
         def counted(make, problem, rng):
             shown.update(shown.n < shown.total)
             return make(problem, rng)
 
         rules = {name: partial(counted, make) for name, make in rules.items()}
-        how = {"gap": gap, "sigma": sigma, "delta": told["delta"], "budget": told["budget"], "progress": False}
-        planned = plan(experiment.arms, rules=rules, runs=runs, **how)
+        how = {"sigma": sigma, "delta": told["delta"], "budget": told["budget"], "patience": patience}
+        planned = plan(experiment.arms, gap=gap, rules=rules, runs=runs, progress=False, **how)
     return planned._replace(unit=told["unit"])
 
 
@@ -505,24 +554,34 @@ def ask(given, experiment):
         said = [
             f"The first request contains {which}, and more often the arms that inform about many others.",
             "Each row is a new measurement of a fresh sample, not a second reading of the same sample.",
+            expected(experiment),
         ]
-        if not experiment.settings["budget"]:
-            said.append("To set the number of measurements yourself, import again with --budget N.")
         return show(experiment, lab, said)
     show(experiment, lab)
 
 
+def expected(experiment):
+    """Return in words how many measurements to expect in all."""
+    told, own = experiment.settings, experiment.settings["rule"]
+    if told["budget"]:
+        return f"In all, at most {told['budget']:,} {'may be spent' if told['cost'] else 'measurements are made'}."
+    if told["planned"] and own in told["planned"]:
+        return f"About {told['planned'][own]:,.0f} measurements are expected in all, if the lead is {told['gap']:g}."
+    sigma = "" if experiment.sigma else " --sigma S"
+    return f"How many follow depends on the noise and on the lead of the best arm: see the command plan --gap G{sigma}."
+
+
 def warn_of_the_first(experiment, asked):
-    """Warn if the first request is much larger than the plan for the whole experiment."""
+    """Warn if the first request is much larger than the shortest plan for the whole experiment."""
     told = experiment.settings
     if told["planned"] is None and told["gap"] and experiment.sigma:
-        planned = simulated(experiment, told["gap"], experiment.sigma, QUICK).table["pulls"].min()
-        experiment.write(planned=float(planned))
-    if told["planned"] is not None and asked > TOO_MANY * told["planned"]:
+        experiment.write(planned=totals(simulated(experiment, told["gap"], experiment.sigma, QUICK)))
+    rule, least = min((told["planned"] or {"": inf}).items(), key=lambda item: item[1])
+    if asked > TOO_MANY * least:
         warnings.warn(
             f"the first request is {asked:,} measurements, but a plan for --gap {told['gap']:g} needs "
-            f"{told['planned']:,.0f} in all. Are gap, largest gap and sigma in the unit of the rewards? If not, "
-            "import the arms again with other values, which is possible as long as nothing is measured",
+            f"{least:,.0f} in all, with {rule}. Are gap, largest gap and sigma in the unit of the rewards? If not, "
+            f"import the arms again with other values; if they are, with --rule {rule}",
             stacklevel=2,
         )
 
@@ -571,13 +630,16 @@ def answer(experiment, lab):
     row = ", ".join(f"{own[key]} {best[key]}" for key in described)
     spare = f" ({several(lab.unused, 'further measurement')} not needed)" if lab.unused else ""
     said = f"The answer is {best.name} ({row}), after {several(made(lab), 'measurement')}{spare}."
+    proved = proof(lab)
+    if proved.against:
+        return f"{said} It is not proved, because {proved.against}. {BROKEN if proved.rejected else UNSURE}"
     numbers = [key for key in described if described[key].dtype.kind == "f"]
     ends = [f"the highest {own[key]}" for key in numbers if best[key] == described[key].max()]
     ends += [f"the lowest {own[key]}" for key in numbers if best[key] == described[key].min()]
-    if told["budget"]:
+    if proved.within == inf:
         said += " With a budget the rule promises no probability: standings says how far the others may be ahead."
     else:
-        wrong = f"more than {experiment.measure(told['accept'])} behind the best" if told["accept"] else "wrong"
+        wrong = f"more than {experiment.measure(proved.within)} behind the best" if proved.within else "wrong"
         said += f" It is {wrong} with probability at most {told['delta']:g} if the assumed model is right."
     return f"{said} It has {' and '.join(ends)} of all arms: a better arm may lie beyond." if ends else said
 
@@ -634,9 +696,9 @@ def standings(given, experiment):
     if not lab.log:
         raise ValueError(f"Nothing was measured yet: all {len(experiment.names)} arms may be the best.")
     known = known_now(experiment, lab)
-    shown = known.table.rename(columns={"in_play": "may be best"}).rename_axis(experiment.columns[0])
-    shown = shown.sort_values("behind", kind="stable").iloc[:SHOWN]
-    print(shown.to_string(float_format="{:.4g}".format, formatters={"may be best": lambda yes: "yes" if yes else "no"}))
+    shown = known.table.drop(columns="in_play").assign(**{"may be best": known.may_be_best})
+    shown = shown.rename_axis(experiment.columns[0]).sort_values("behind", kind="stable").iloc[:SHOWN]
+    print(shown.to_string(float_format="{:.4g}".format, formatters={"may be best": {True: "yes", False: "no"}.get}))
     if len(known.table) > SHOWN:
         print(f"... and {len(known.table) - SHOWN} more")
     print(repr(known).splitlines()[-1])
@@ -647,9 +709,9 @@ def standings(given, experiment):
 def known_now(experiment, lab) -> Standings:
     """Return the standings; if sigma is unknown, a bound on it comes from the first request."""
     known = lab.standings(sigma=None if experiment.sigma else FIRST)
-    if known.proved:  # the test of the rule is stronger than the intervals
-        known.table["in_play"] = np.arange(len(known.table)) == known.leader
-    return known
+    if not experiment.sigma:
+        return known
+    return known._replace(source="bounded by the pilot" if experiment.settings["pilot"] else "as given to import")
 
 
 def report(given, experiment):
@@ -702,8 +764,12 @@ def heard():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield said
-    meant = (str(w.message).removesuffix(WAY) for w in caught if issubclass(w.category, UserWarning))
-    said += dict.fromkeys(meant)
+    said += dict.fromkeys(str(w.message).removesuffix(WAY) for w in caught if is_meant(w.category))
+
+
+def is_meant(category):
+    """Return whether a warning is of this project: libraries warn with classes of their own, or while drawing."""
+    return category is UserWarning or (issubclass(category, UserWarning) and category.__module__.startswith("bandits"))
 
 
 def note(text):
@@ -773,6 +839,9 @@ def parser():
     new = command("import", import_, "read a csv of arms and begin an experiment")
     new.add_argument("file", help="csv with a row for each arm; the first column is its name")
     new.add_argument("--delta", type=number, default=0.05, help="largest probability of a wrong answer (0.05)")
+    new.add_argument(
+        "--rule", choices=("rage", "xy_static"), default="rage", help="plan says which one needs fewer measurements"
+    )
     new.add_argument("--budget", type=whole_number, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
     new.add_argument("--gap", type=number, help="smallest lead of the best arm that matters to you; plan uses it")
@@ -844,7 +913,7 @@ def main(given: list[str] | None = None) -> int:
             if options.function in (plan_, standings, report):
                 options.function(options, experiment)
                 return 0
-            with locked(experiment.path(SETTINGS), PATIENCE):
+            with locked(experiment.path(SETTINGS), WAIT):
                 options.function(options, Experiment(options.folder))
         return 0
     except (ValueError, OSError) as error:
@@ -857,7 +926,7 @@ def main(given: list[str] | None = None) -> int:
 
 def shown(message, category, *where, **more):
     """Print a warning that is meant for the user."""
-    if issubclass(category, UserWarning):
+    if is_meant(category):
         note(str(message))
 
 

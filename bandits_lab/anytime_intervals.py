@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from bandits_lab.diagnosis import rejected
 from bandits_lab.measurements import nothing
-from bandits_lab.noise import sigma_upper
-from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma
+from bandits_lab.noise import contradicted, sigma_upper
+from bandits_lib.checks import check_arms, check_items, check_sigma
 from bandits_lib.glr import opening
 from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ties import argmax
@@ -24,35 +25,76 @@ from bandits_lib.protocol import total
 
 DELTA = 0.05  # for rules with a budget or without a delta
 FIRST, SHARE = "first request", 0.1  # the replicates that bound sigma, and the share of delta spent on that bound
-LOGISTIC = "rewards 0 and 1, every arm by itself"
-BOUNDED = "rewards between 0 and 1, whose noise is never larger"
+ACCEPTED = {"rage": "accept", "lingape": "epsilon"}  # the arguments that allow an answer behind the best
 
 
-def from_rule(experiment, **here):
-    """Return arms, items, sigma and delta, given `here` or by the `Experiment`, and the `source` of sigma."""
-    told = dict(experiment.arguments)
-    if "arms" not in told and "d" in told or told.get("objective") == "level":
+class Proof(NamedTuple):
+    """What the answer of a rule proves, with probability 1 - delta."""
+
+    within: float  # the answer is at most so far behind the best; inf without an answer or a promise
+    against: str = ""  # why the measurements contradict the assumptions of the rule, or an empty text
+    rejected: bool = False  # whether they contradict the linear model
+
+    @property
+    def is_best(self):
+        """Return whether the answer is proved to be the best."""
+        return self.within == 0 and not self.against
+
+
+def proof(lab: Any) -> Proof:
+    """Return what is proved in an experiment. Whoever says that an item is proved to be the best must ask here.
+
+    Parameters
+    ----------
+    lab : Lab
+        The experiment.
+
+    Returns
+    -------
+    Proof
+        Its fields are `within`, `against` and `rejected`, and its property is `is_best`.
+
+    Examples
+    --------
+    >>> from bandits_lab import Lab
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> proof(Lab(rage(np.eye(3), delta=0.05))).is_best
+    False
+    """
+    told, rule = lab.experiment.arguments, lab.experiment.rule
+    promised = lab.result is not None and "delta" in told and "budget" not in told
+    within = float(told.get(ACCEPTED.get(rule, ""), 0.0)) if promised else inf
+    p_value = rejected(lab.experiment, lab.log)
+    if p_value is not None:
+        return Proof(within, f"they contradict the assumed model (lack-of-fit test, p = {p_value:.2g})", True)
+    return Proof(within, contradicted(told, lab.log))
+
+
+def from_rule(experiment, sigma=None):
+    """Return arms, items, delta, sigma, given here or by the `Experiment`, its `source`, and `by_itself`."""
+    told = experiment.arguments
+    if ("arms" not in told and "d" in told) or told.get("objective") == "level":
         raise ValueError(
             f"standings rank items, and the answer of this {experiment.rule} is not an item: use lab.result"
         )
-    found: dict[str, Any] = {key: told.get(key) for key in ("arms", "items", "sigma")}
-    found["delta"] = told.get("delta", DELTA) if "budget" not in told else DELTA
-    source = "the rule's"
-    if experiment.rule == "ucb_glm" or told.get("model") == "logistic":
-        found, source = found | {"arms": np.eye(len(told["arms"])), "items": None, "sigma": 0.5}, LOGISTIC
+    if told.get("arms") is None:
+        raise ValueError(f"standings need the arms, but {experiment.rule} was given none: use lab.result")
+    by_itself = experiment.rule == "ucb_glm" or told.get("model") == "logistic"
+    found, source = told.get("sigma", told.get("sigma_max")), "the rule's"
+    if sigma is not None:
+        found, source = sigma, "given here"
+    elif by_itself:
+        found, source = 0.5, "rewards 0 and 1, every arm by itself"
     elif experiment.rule == "bounded_rage":
-        found, source = found | {"sigma": 0.5}, BOUNDED
-    elif "sigma" not in told and "sigma_max" in told:
-        found, source = found | {"sigma": told["sigma_max"]}, "the rule's sigma_max"
-    elif "sigma" in told and told["sigma"] == experiment.defaults.get("sigma"):
-        source = "the rule's default; check that it is yours"
-    source = source if here.get("sigma") is None else "given here"
-    found |= {key: value for key, value in here.items() if value is not None}
-    found["sigma"] = FIRST if found["sigma"] is None else found["sigma"]
-    if found["arms"] is None:
-        raise ValueError(f"standings need the arms, but {experiment.rule} was given none: pass arms= to standings")
-    largest = ", the largest of the arms'" if np.ndim(found["sigma"]) else ""
-    return found | {"source": source + largest}
+        found, source = 0.5, "rewards between 0 and 1, whose noise is never larger"
+    return {
+        "arms": check_arms(told["arms"]),
+        "items": None if by_itself else told.get("items"),
+        "delta": told.get("delta", DELTA) if "budget" not in told else DELTA,
+        "sigma": FIRST if found is None else found,
+        "source": source + ", the largest of the arms'" * (np.ndim(found) > 0),
+        "by_itself": by_itself,
+    }
 
 
 IN_PLAY, OUT, ANSWER = "#0173b2", "0.6", "#029e73"
@@ -65,12 +107,20 @@ class Standings(NamedTuple):
     table: pd.DataFrame  # of `intervals`; after the end, `behind` refers to the answer
     leader: int  # row of the item with the largest estimate, or after the end of the answer
     lead: tuple[float, float]  # interval of its true lead over the best of the others, in units of reward
-    ended: bool
+    answer: int | None  # row of the item that the rule recommends; None until it is done
     pulls: int
     sigma: float
     source: str  # where sigma comes from
     delta: float
-    proved: bool = False  # whether a rule that promises delta has ended with this answer
+    proof: Proof = Proof(inf)
+    by_itself: bool = False  # whether every arm is estimated from its own rewards alone, without a linear model
+
+    @property
+    def may_be_best(self):
+        """Return which items may still be the best, as a column of the table."""
+        if self.proof.is_best:
+            return pd.Series(np.arange(len(self.table)) == self.answer, self.table.index)
+        return self.table["in_play"] | bool(self.proof.against and not self.by_itself)
 
     def __repr__(self):
         return f"{self.table.to_string(float_format='{:.4g}'.format)}\n{_in_words(self)}"
@@ -84,40 +134,65 @@ class Standings(NamedTuple):
         some = "1 item is" if len(self.table) == 1 else f"{len(self.table)} items are"
         return f"How far {some} behind {self.table.index[self.leader]}, with intervals: {_in_words(self)}"
 
-    def plot(self, ax=None, *, most=50):
-        """Draw how far the `most` best items are behind the leader; blue dots are in play, grey crosses are not."""
+    def plot(self, ax=None, *, most=50, rows=None, estimates=False):
+        """Draw how far the `most` best items, or some `rows` of all in this order, are behind the leader.
+
+        With `estimates` the axis shows estimates instead. Blue dots are in play, grey crosses are not.
+        """
         import matplotlib.pyplot as plt
 
-        order = self.table.sort_values("behind", kind="stable")
-        shown = order.iloc[: max(1, most)]
+        order = np.argsort(self.table["behind"].to_numpy(), kind="stable")
+        shown = order[: max(1, most)] if rows is None else order[rows]
+        names, in_play = self.table.index[shown], self.table["in_play"].to_numpy()
+        middle, low, high = self.table[["behind", "low", "high"]].to_numpy(float)[shown].T
+        if estimates:
+            middle, low, high = self.table["estimate"].iloc[self.leader] - np.array([middle, high, low])
         if ax is None:
             _, ax = plt.subplots(figsize=(5, 1.0 + 0.19 * len(shown)), layout="constrained")
-        low, high = _limits(shown)
-        answer = self.table.index[self.leader] if self.ended else None
-        for row, item in enumerate(shown.itertuples()):
-            colour = ANSWER if answer is not None and item.Index == answer else IN_PLAY if item.in_play else OUT
-            ax.plot(np.clip([item.low, item.high], low, high), [row, row], color=colour, lw=1.3)
-            ax.plot(item.behind, row, MARKERS[colour], ms=8 if colour == ANSWER else 4.5, color=colour)
-        ax.axvline(0, color="0.35", lw=0.8, ls="--", zorder=0)
-        ax.set(xlim=(low, high), ylim=(len(shown) - 0.4, -0.6), yticks=range(len(shown)))
-        ax.set_yticklabels(shown.index, fontsize=max(5, min(8, 300 / len(shown))))
-        hidden = order.iloc[len(shown) :]
-        beside = f"; {len(hidden)} more items, {int(hidden['in_play'].sum())} of them in play" if len(hidden) else ""
-        ax.set_xlabel(f"behind {self.table.index[self.leader]}{beside}")
+        left, right = _limits(np.concatenate([middle, low, high, [0.0] * (not estimates)]))
+        for row, k in enumerate(shown):
+            colour = IN_PLAY if in_play[k] else OUT
+            if k == self.answer and not self.proof.against:
+                colour = ANSWER
+            ax.plot(np.clip([low[row], high[row]], left, right), [row, row], color=colour, lw=1.3)
+            ax.plot(middle[row], row, MARKERS[colour], ms=8 if colour == ANSWER else 4.5, color=colour)
+        if not estimates:
+            ax.axvline(0, color="0.35", lw=0.8, ls="--", zorder=0)
+        ax.set(xlim=(left, right), ylim=(len(shown) - 0.4, -0.6), yticks=range(len(shown)))
+        ax.set_yticklabels(names, fontsize=max(5, min(8, 300 / len(shown))))
+        hidden = np.setdiff1d(order, shown)
+        beside = f"; {len(hidden)} more items, {int(in_play[hidden].sum())} of them in play" if len(hidden) else ""
+        ax.set_xlabel("estimate" if estimates else f"behind {self.table.index[self.leader]}{beside}")
         return ax
 
 
 def _in_words(known):
-    leader, table = known.table.index[known.leader], known.table
-    if known.ended:
-        said = f"After {known.pulls:,} measurements the answer is {leader}: {_lead(known)}."
+    names, table, proved = known.table.index, known.table, known.proof
+    leader, count = names[known.leader], int(known.may_be_best.sum())
+    begin = f"After {known.pulls:,} measurements"
+    if proved.against:
+        rule = "" if known.answer is None else f"the rule's answer is {names[known.answer]}, but "
+        said = f"{begin} {rule}nothing is proved, because {proved.against}."
+        if known.by_itself:
+            said += f" Without the model, {leader} has the largest mean, and {count} of {len(table)} may be the best."
+        if proved.rejected:
+            said += (
+                " Add features, or squares or products of features, to the model and begin again with these rewards."
+            )
+    elif known.answer is not None:
+        said = f"{begin} the answer is {leader}: {_lead(known)}."
+        if (first := table["behind"].to_numpy()).min() < 0:
+            said += (
+                f" {names[int(first.argmin())]} has the largest estimate from all measurements; the rule decided by "
+                "those of its last stage."
+            )
     else:
-        count = int(table["in_play"].sum())
-        said = f"After {known.pulls:,} measurements {count} of {len(table)} may still be the best"
+        said = f"{begin} {count} of {len(table)} may still be the best"
         said += f", and {leader} has the largest estimate." if known.pulls else "."
+    linear = "" if known.by_itself else "rewards are linear in the features and "
     return (
-        f"{said} All intervals hold simultaneously, at all times, with probability {1 - known.delta:.6g} if the noise "
-        f"has a standard deviation of at most {known.sigma:.4g} ({known.source})."
+        f"{said} All intervals hold simultaneously, at all times, with probability {1 - known.delta:.6g} if {linear}"
+        f"the noise has a standard deviation of at most {known.sigma:.4g} ({known.source})."
     )
 
 
@@ -125,48 +200,41 @@ def _lead(known):
     low, high = known.lead
     if low == np.inf:
         return "there is no other item"
-    if low == -np.inf:
-        return "these measurements alone say nothing about its lead"
-    between = f"its lead over the best of the others lies between {low:.4g} and {high:.4g}"
+    within, between = known.proof.within, "these measurements alone say nothing about its lead"
+    if low > -inf:
+        between = f"its lead over the best of the others lies between {low:.4g} and {high:.4g}"
+    elif within == inf:
+        return between
     if low > 0:
         return f"{between}, so it is proved to be the best"
     if high < 0:
         return f"{between}, so another item is better"
-    if known.proved:
-        ahead = np.sort(known.table["behind"].to_numpy())[1]
+    if within == 0:
         return (
-            f"it is about {ahead:.3g} ahead of the next. The intervals hold simultaneously and at all times, so they "
-            "are wider than those of the rule's own test, which has proved the answer"
+            f"{between}. These intervals hold at all times, so they are wider than those of the rule's own test, which "
+            "has proved the answer"
         )
+    if within < inf:
+        return f"the rule has proved that it is at most {within:.4g} behind the best, so another item may be the best"
     return (
         f"{between}, so these measurements alone do not prove that it is the best: another item may be better, by "
         f"{-low:.4g} at most"
     )
 
 
-def _limits(shown):
-    """Return the ends of the axis, which contain the finite intervals with a margin."""
-    ends = shown[["low", "high", "behind"]].to_numpy(float)
-    ends = np.append(ends[np.isfinite(ends)], 0.0)
-    low, high = ends.min(), ends.max()
-    room = 0.05 * (high - low) or 1.0
-    return low - room, high + room
+def _limits(ends):
+    """Return the ends of an axis, which contain the finite numbers with a margin."""
+    ends = ends[np.isfinite(ends)]
+    room = 0.05 * np.ptp(ends) or 1.0
+    return ends.min() - room, ends.max() + room
 
 
-def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=None):
+def intervals(arms, sample, items, *, sigma, delta, names, u=1.0, leader=None):
     """Return how far every item is behind the leader, with intervals, and whether it may still be the best (in_play).
 
-    The bound is jedra2020, Proposition 2 and eq. 9. All items are in play until the pulled arms span the others.
+    The bound is jedra2020, Proposition 2 and eq. 9, with its free constant u. All items are in play until the pulled
+    arms span the others. The leader is the item with the largest estimate unless it is given.
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms, distinct=False)
-    sigma, delta, u = float(check_sigma(sigma, len(arms)).max()), check_delta(delta), check_positive("u", u)
-    names = range(len(items)) if names is None else names
-    return _compare(arms, sample, items, sigma, delta, u, names)
-
-
-def _compare(arms, sample, items, sigma, delta, u, names, leader=None):
-    """Return the table of `intervals` for checked arguments; the leader is the largest estimate unless it is given."""
     beta, estimate = _threshold(arms, sample.counts, sigma, delta, u), np.zeros(len(items))
     fit = least_squares(arms, sample) if sample.counts.any() else None
     if fit is not None:
@@ -175,8 +243,24 @@ def _compare(arms, sample, items, sigma, delta, u, names, leader=None):
     lead = items[leader] - items
     behind = np.zeros(len(items)) if fit is None else lead @ fit.theta_hat
     width = np.full(len(items), inf) if beta == inf or fit is None else np.sqrt(2 * beta * fit.variances(lead))
+    return _table(estimate, behind, width, names, leader), leader
+
+
+def by_itself(sample, *, sigma, delta, names, u=1.0, leader=None):
+    """Return the table of `intervals` for arms without a model: the measured arms are a basis, for which c = 1."""
+    measured, n = sample.counts > 0, np.maximum(sample.counts, 1)
+    mean = np.where(measured, sample.sums / n, np.nan)
+    if leader is None:
+        leader = int(argmax(np.where(measured, mean, -inf)))
+    beta = (1 + u) * sigma**2 * (np.log(sample.counts / u + 1).sum() / 2 - log(delta))
+    width = np.where(measured & measured[leader], np.sqrt(2 * beta * (1 / n + 1 / n[leader])), inf)
+    return _table(mean, mean[leader] - mean, width, names, leader), leader
+
+
+def _table(estimate, behind, width, names, leader):
     width[leader] = 0.0
-    table = {"estimate": estimate, "behind": behind, "low": behind - width, "high": behind + width}
+    low, high = (np.where(np.isnan(behind), side * inf, behind + side * width) for side in (-1, 1))
+    table = {"estimate": estimate, "behind": behind, "low": low, "high": high}
     frame = pd.DataFrame(table, index=pd.Index(names, name="item"))
     return frame.assign(in_play=frame["low"] <= 0)
 
@@ -198,7 +282,7 @@ def _bounded_by_first_request(lab, told):
             f"sigma must be a number, a list of one number for each arm, or {FIRST!r}; got {told['sigma']!r}"
         )
     first = [sample for sample, request in zip(lab.log, lab.requests, strict=True) if request == 1]
-    share = SHARE * check_delta(told["delta"])
+    share = SHARE * told["delta"]
     try:
         sigma = sigma_upper(total([nothing(len(told["arms"])), *first]), share)
     except ValueError as error:
@@ -207,55 +291,42 @@ def _bounded_by_first_request(lab, told):
     return {"sigma": sigma, "delta": told["delta"] - share, "source": source}
 
 
-def standings(
-    lab: Any,
-    *,
-    names: Sequence | None = None,
-    arms: np.ndarray | None = None,
-    items: np.ndarray | None = None,
-    sigma: float | np.ndarray | str | None = None,
-    delta: float | None = None,
-    u: float = 1.0,
-) -> Standings:
+def standings(lab: Any, *, names: Sequence | None = None, sigma: float | np.ndarray | str | None = None) -> Standings:
     """Return the leader of an experiment, the items that may still be the best, and the interval of the lead.
 
     Parameters
     ----------
     lab : Lab
-        The experiment; `lab.standings(...)` returns the same.
+        The experiment; `lab.standings(...)` returns the same. Arms, items and delta are those of its rule; delta is
+        0.05 for rules with a budget.
     names : sequence, optional
         M labels of the items; by default those of the Lab, or 0..M-1.
-    arms : (K, d) array_like, optional
-        Arms, one per row; by default those of the rule.
-    items : (M, d) array_like, optional
-        Items, one per row; by default those of the rule, or the arms.
     sigma : float or (K,) array_like or "first request", optional
         Standard deviation of the noise, or an upper bound on it; the largest of several values counts. The default is
         the rule's sigma or sigma_max, and 0.5 for `bounded_rage`. "first request", the default if the rule has no
         sigma, means the bound of `sigma_upper` from the replicates of the first request, with a tenth of delta.
-    delta : float, optional
-        Error probability; by default that of the rule, or 0.05 for rules with a budget.
-    u : float, default 1.0
-        Free constant u of eq. 9, positive.
 
     Returns
     -------
     Standings
         The object prints as a table with a sentence. Its ``table`` has a row per item: estimate, behind (the leader),
-        low and high (the interval of the leader's true lead over the item, in units of reward), and in_play. ``plot()``
-        draws it, and ``alt`` describes the picture. ``lead`` is the interval of the lead over the best of the others.
+        low and high (the interval of the leader's true lead over the item, in units of reward), and in_play.
+        ``may_be_best`` also uses what the rule has proved (`proof`). ``plot()`` draws the table, and ``alt`` describes
+        the picture. ``lead`` is the interval of the lead over the best of the others.
 
     Raises
     ------
     ValueError
-        If neither the rule nor the call has arms, if the replicates do not bound sigma yet, if the answer of the rule
-        is not an item (level sets, the sphere), and for other bad arguments.
+        If the rule has no arms, if the replicates do not bound sigma yet, if the answer of the rule is not an item
+        (level sets, the sphere), and for other bad arguments.
 
     Notes
     -----
-    All intervals hold simultaneously, at all times and for any rule, with probability 1 - delta. The lower end
-    of `lead` is the smallest lower end of the leads over single items, and the upper end is the smallest upper end. For
-    a logistic model the features are not used: each arm is estimated from its own rewards alone, and sigma is 0.5.
+    All intervals hold simultaneously, at all times and for any rule, with probability 1 - delta, if rewards are linear
+    in the features. The lower end of `lead` is the smallest lower end of the leads over single items, and the upper end
+    is the smallest upper end. The features are not used for a logistic model, where sigma is 0.5, and after the
+    measurements have rejected the linear model: each arm is then estimated from its own rewards alone, which is valid
+    with and without the model. Each look tests the model at the level 0.001.
 
     References
     ----------
@@ -271,21 +342,21 @@ def standings(
     >>> standings(lab, names=["a", "b", "c"]).table["in_play"].tolist()
     [True, True, True]
     """
-    told = from_rule(lab.experiment, arms=arms, items=items, sigma=sigma, delta=delta)
+    told, proved = from_rule(lab.experiment, sigma), proof(lab)
     if isinstance(told["sigma"], str):
         told |= _bounded_by_first_request(lab, told)
-    arms, u = check_arms(told["arms"]), check_positive("u", u)
+    arms, alone = told["arms"], told["by_itself"] or (proved.rejected and told["items"] is None)
     items = check_items(told["items"], arms, distinct=False)
-    sigma, delta = float(check_sigma(told["sigma"], len(arms)).max()), check_delta(told["delta"])
-    own = None if told["items"] is not None else lab.names
+    highest = float(check_sigma(told["sigma"], len(arms)).max())
+    own = lab.names if told["items"] is None else None
     names = list(own or range(len(items)) if names is None else names)
     if len(names) != len(items):
         raise ValueError(f"there must be one name for each of the {len(items)} items; got {len(names)} names")
-    sample, ended = total([nothing(len(arms)), *lab.log]), lab.result is not None
-    table = _compare(arms, sample, items, sigma, delta, u, names, lab.result.recommendation if ended else None)
-    leader = int(lab.result.recommendation if ended else argmax(table["estimate"].to_numpy()))
+    sample = total([nothing(len(arms)), *lab.log])
+    answer = None if lab.result is None else int(lab.result.recommendation)
+    how = {"sigma": highest, "delta": told["delta"], "names": names, "leader": None if proved.rejected else answer}
+    table, leader = by_itself(sample, **how) if alone else intervals(arms, sample, items, **how)
     others = table[np.arange(len(table)) != leader]
     lead = (float(others["low"].min()), float(others["high"].min())) if len(others) else (inf, inf)
-    given, pulls = lab.experiment.arguments, int(sample.counts.sum())
-    proved = ended and "delta" in given and "budget" not in given
-    return Standings(table, leader, lead, ended, pulls, sigma, told["source"], delta, proved)
+    pulls = int(sample.counts.sum())
+    return Standings(table, leader, lead, answer, pulls, highest, told["source"], told["delta"], proved, alone)

@@ -17,6 +17,7 @@ distance from the best arm, and so exceeded it. Fewer than 1 % of the answers we
 
 import textwrap
 from collections.abc import Sequence
+from functools import cache
 from math import inf, isfinite, nan, sqrt
 from typing import NamedTuple
 
@@ -81,6 +82,7 @@ def _free(arms, sample, scale, k):
     return 1 / (1 / sample.counts[k] + others.variances(arms[k : k + 1])[0] / scale[k] ** 2)
 
 
+@cache
 def detectable(df, noise_df, level):
     """Return the noncentrality at which the F test rejects with probability POWER, or inf if it is above MOST."""
     critical, high = scipy.stats.f.isf(level, df, noise_df), 1.0
@@ -97,13 +99,15 @@ def detectable(df, noise_df, level):
 
 WIDTH, MARGIN = 100, 12  # characters of the printed text
 FEW = 4  # arms that a text names
-WAY_OUT = "pass floor= to the rule (the share of every batch that is spread over all arms)"
+WAY_OUT = "so that every arm gets a share of every batch, pass floor= to the rule."
 MISSING = "Add the missing features (squares, products), or take np.eye(K) as arms, which assumes nothing."
 
 
 def parts(found):
     """Return the texts of a Diagnosis on noise, linearity and arms, by subject."""
     said = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
+    if found.df == 0 or (found.table["pulls"] == 0).any():
+        said["floor"] = WAY_OUT
     if isfinite(found.p_value):
         said["caution"] = "if the later measurements were chosen from earlier rewards, p is approximate."
     return {name: text for name, text in said.items() if text}
@@ -143,10 +147,7 @@ def _noise(found):
 
 def _linearity(found):
     if found.df == 0:
-        return (
-            "cannot be tested: there are as many unknown numbers as arms pulled, so the fit goes through every mean. "
-            f"To test it, {WAY_OUT}."
-        )
+        return "cannot be tested: there are as many unknown numbers as arms pulled, so the fit goes through every mean."
     if not isfinite(found.p_value):
         return "cannot be tested without noise to compare with: measure some arms again."
     test = f"p = {found.p_value:.2g}, F = {found.F:.3g} on {found.df} and {found.noise_df} df"
@@ -177,8 +178,7 @@ def _arms_in_words(found):
         text = f"farthest in standard errors is {worst}, {abs(away):.2g} {side} the fit ({residual[worst]:+.1f}). "
     never = table.index[table["pulls"] == 0]
     if len(never):
-        text += f"Never measured, and known only if rewards are linear: {some(never, FEW)}"
-        text += f"; {WAY_OUT}." if found.df else "."
+        text += f"Never measured, and known only if rewards are linear: {some(never, FEW)}."
     return text.strip()
 
 
@@ -348,13 +348,7 @@ class LinearityWarning(UserWarning):
 
 def message(experiment, log, result=None):
     """Return the warning about linearity at the end of an experiment with this `Result`, or an empty text."""
-    arms = _arms(experiment.arguments, experiment.rule)
-    if not log or arms is None or arms.shape[0] != len(log[0].counts) or not arms.any():
-        return ""
-    if not np.isfinite(total(log)).all():
-        return ""
-    kinds, kind = np.unique(np.round(in_units(arms), DIGITS), axis=0, return_inverse=True)
-    if len(kinds) <= basis(kinds).shape[1]:
+    if (arms := _testable(experiment, log)) is None:
         return ""
     p_value, found = _tested(arms, log, experiment.arguments.get("sigma"))
     if p_value < LEVEL:
@@ -366,12 +360,26 @@ def message(experiment, log, result=None):
     answer = getattr(result, "recommendation", None)
     is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)
     names = np.array(experiment.names or range(len(arms)), dtype=object)
-    said = _unseen(kinds, kind.ravel(), total(log), names) or (_hardly_seen(found, answer, names) if is_arm else "")
+    said = _unseen(arms, total(log), names) or (_hardly_seen(found, answer, names) if is_arm else "")
     return f"{said}{'' if experiment.arguments.get('floor') else WAY}" if said else ""
 
 
-def _arms(told, rule):
-    """Return the arms (K, d) of a rule that has a guarantee and fits a linear model; None for other rules."""
+def rejected(experiment, log):
+    """Return the p-value with which the rewards in a log reject the linear model of a rule, or None."""
+    arms = _testable(experiment, log)
+    p_value = 1.0 if arms is None else _tested(arms, log, experiment.arguments.get("sigma"))[0]
+    return p_value if p_value < LEVEL else None
+
+
+def _kinds(arms):
+    """Return the arms (m, d) that differ, and for each of the K arms its row among them."""
+    kinds, kind = np.unique(np.round(in_units(arms), DIGITS), axis=0, return_inverse=True)
+    return kinds, kind.ravel()
+
+
+def _testable(experiment, log):
+    """Return the arms (K, d) of a rule that has a guarantee and fits a linear model; None if nothing can be tested."""
+    told, rule = experiment.arguments, experiment.rule
     try:
         arms = np.asarray(told.get("arms", []), dtype=float)
         np.asarray(told.get("sigma", 1.0), dtype=float)
@@ -380,7 +388,12 @@ def _arms(told, rule):
     promises = "sigma" in told or rule in ("h_rage", "bounded_rage")
     curved = told.get("model", "linear"), told.get("kernel", "linear"), told.get("mode", "linear")
     linear = not {"logistic", "disjoint"} & {*curved} and curved[1] == "linear"
-    return arms if promises and linear and arms.ndim == 2 and np.isfinite(arms).all() else None
+    if not (promises and linear and log and arms.shape[:1] == log[0].counts.shape and arms.ndim == 2 and arms.any()):
+        return None
+    if not (np.isfinite(arms).all() and np.isfinite(total(log)).all()):
+        return None
+    kinds = _kinds(arms)[0]
+    return arms if len(kinds) > basis(kinds).shape[1] else None
 
 
 def _tested(arms, log, sigma):
@@ -417,8 +430,9 @@ def _own(sample, noise):
     return np.where((sample.counts > 1) & (own > 1e-6 * noise), own, noise)
 
 
-def _unseen(kinds, kind, sample, names):
-    """Return the warning about arms whose departure from the model cannot be found; arm k is kinds[kind[k]]."""
+def _unseen(arms, sample, names):
+    """Return the warning about arms whose departure from the model cannot be found."""
+    kinds, kind = _kinds(arms)
     merged = Sample(*(np.bincount(kind, field, len(kinds)) for field in sample))
     free = fit(kinds, merged._replace(counts=merged.counts.astype(np.int64)), np.ones(len(kinds)))[3]
     blind = np.flatnonzero((free == 0)[kind])

@@ -147,13 +147,17 @@ class Watch:
         self.pulls += n
         self.df += n if before else n - 1
 
+    def is_above(self):
+        """Return whether the noise is larger than sigma."""
+        return bool(self.sigma and self.df) and log_evidence(self.pulls, self.squares - self.blur) > -log(ALPHA)
+
     def message(self):
         """Return the next warning about sigma, or None; each warning comes once."""
         if not self.sigma or not self.df:
             return None
-        if "above" not in self.said and log_evidence(self.pulls, self.squares - self.blur) > -log(ALPHA):
+        if "above" not in self.said and self.is_above():
             self.said.add("above")
-            return TOO_SMALL.format(scatter=self._scatter(), name=self.name)
+            return TOO_SMALL.format(scatter=self.scatter(), name=self.name)
         if "below" not in self.said and self._is_below():
             self.said.add("below")
             return self._below()
@@ -164,18 +168,19 @@ class Watch:
         if self.apart and len(self.pulled) >= FEW and self.pulls >= 2 * len(self.pulled) and "apart" not in self.said:
             self.said.add("apart")
             return ONE_BY_ONE
+        if "drift" in self.said or not (ratio := self.drifted()):
+            return None
+        self.said.add("drift")
+        return DRIFT.format(ratio=ratio)
+
+    def drifted(self):
+        """Return how many times as much as their noise explains the means of the same arms differ; 0 if they do not."""
         bounds = [self.sigma] * (self.sigma > 0)
         if self.inside_df >= DRIFT_DF and self.inside > 0:
             bounds.append(sqrt(self.inside / self.inside_df * (1 + DRIFT_SLACK / sqrt(self.inside_df))))
-        if (
-            not bounds
-            or "drift" in self.said
-            or log_evidence(self.parts, self.between / min(bounds) ** 2) <= -log(ALPHA)
-        ):
-            return None
-        self.said.add("drift")
-        ratio = sqrt(self.between / max(self.parts - len(self.pulled), 1)) / min(bounds)
-        return DRIFT.format(ratio=ratio)
+        if not bounds or log_evidence(self.parts, self.between / min(bounds) ** 2) <= -log(ALPHA):
+            return 0.0
+        return sqrt(self.between / max(self.parts - len(self.pulled), 1)) / min(bounds)
 
     def _is_below(self):
         if self.name != "sigma" or self.df < LOW_DF or (self.binary and self.sigma <= 0.5):
@@ -187,15 +192,26 @@ class Watch:
         if self.binary:
             return BINARY.format(sigma=self.sigma, wasted=wasted(0.5 / self.sigma))
         says = EQUAL if self.squares <= self.blur else wasted(sqrt(self.squares / self.df))
-        return TOO_LARGE.format(scatter=self._scatter(), wasted=says)
+        return TOO_LARGE.format(scatter=self.scatter(), wasted=says)
 
-    def _scatter(self):
+    def scatter(self):
+        """Return in words how large the noise is beside sigma."""
         ratio = sqrt(self.squares / self.df)
         times = f"{ratio:,.0f}" if 100 <= ratio < 1e9 else f"{ratio:.3g}"
         return (
             f"replicates have a standard deviation of {ratio * self.sigma:.3g} ({self.df} degrees of freedom), {times} "
             f"times the {self.name} = {self.sigma:.3g} that the rule was given"
         )
+
+
+def contradicted(arguments, log):
+    """Return why the rewards in a log contradict what a rule assumes of the noise, or an empty text."""
+    watch = Watch(arguments)
+    for sample in log:
+        watch.take(sample)
+    if watch.is_above():
+        return watch.scatter()
+    return "the means of the same arms, told at different times, differ too much" if watch.drifted() else ""
 
 
 def wasted(ratio):
@@ -226,7 +242,7 @@ def log_evidence(pulls, squares):
     return float(s - c * log(s) + gammaln(c) + np.log(gammainc(c, s)))
 
 
-MOST = 10**12  # degrees of freedom of the largest pilot
+MOST, CHANCE = 10**12, 0.9  # degrees of freedom of the largest pilot; probability that a pilot is large enough
 
 
 def sigma_upper(sample: Sample, delta: float) -> float:
@@ -288,8 +304,8 @@ def sigma_upper(sample: Sample, delta: float) -> float:
     return float(np.sqrt((squares + blur) / chi_square(delta, df)))
 
 
-def pilot_size(factor: float, delta: float, *, n_arms: int = 1, chance: float = 0.9) -> int:
-    """Return the size of a pilot after which `sigma_upper` is at most `factor` times the true standard deviation.
+def pilot_size(factor: float, delta: float, *, n_arms: int = 1) -> int:
+    """Return the size of a pilot whose `sigma_upper` is at most `factor` times the true value with probability 0.9.
 
     Parameters
     ----------
@@ -300,19 +316,17 @@ def pilot_size(factor: float, delta: float, *, n_arms: int = 1, chance: float = 
         Error probability of the bound, in (0, 1), as for `sigma_upper`.
     n_arms : int, default 1
         Number of arms in the pilot. The first pull of each arm says nothing about the noise.
-    chance : float, default 0.9
-        Probability, in (0, 1), that the bound is at most `factor` times the true value.
 
     Returns
     -------
     int
-        Number of pulls: `n_arms` plus the smallest df with q(chance) <= factor^2 q(delta), where q are the quantiles of
+        Number of pulls: `n_arms` plus the smallest df with q(0.9) <= factor^2 q(delta), where q are the quantiles of
         the chi-square distribution.
 
     Raises
     ------
     ValueError
-        For a factor of 1 or less, a factor too close to 1 for any pilot, and probabilities outside (0, 1).
+        For a factor of 1 or less, a factor too close to 1 for any pilot, and a delta outside (0, 1).
 
     Examples
     --------
@@ -320,17 +334,13 @@ def pilot_size(factor: float, delta: float, *, n_arms: int = 1, chance: float = 
     (45, 205, 56)
     """
     delta = check_delta(delta)
-    if not isinstance(chance, int | float | np.number) or not 0 < chance < 1:
-        raise ValueError(
-            f"chance must lie strictly between 0 and 1; got {chance!r}: give the probability that the pilot suffices"
-        )
     if not (isinstance(factor, int | float | np.number) and 1 < factor < np.inf):
         raise ValueError(f"factor, the bound divided by the true sigma, must be above 1; got {factor!r}: try 1.2")
     if not isinstance(n_arms, int | np.integer) or n_arms < 1:
         raise ValueError(f"n_arms must be a whole number of at least 1; got {n_arms!r}")
 
     def enough(df):
-        return bool(chi_square(float(chance), df) <= factor**2 * chi_square(delta, df))
+        return bool(chi_square(CHANCE, df) <= factor**2 * chi_square(delta, df))
 
     if not enough(MOST):
         raise ValueError(f"factor {factor} would need a pilot of more than {MOST:.0e} measurements: pass 1.05 or more")

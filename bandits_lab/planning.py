@@ -451,11 +451,6 @@ def draw(plan, ax=None):
             ax.annotate(word, (pulls, 1.02), xycoords=("data", "axes fraction"), ha="center", color=colour, fontsize=8)
     ax.set(xscale="log", yticks=range(len(table)), ylim=(len(table) - 0.4, -0.6), xlabel="measurements")
     ax.set_yticklabels(table.index)
-    low, high = ax.get_xlim()
-    if high / low < 30:  # more ticks where the axis covers less than one and a half decades
-        ax.xaxis.set_minor_formatter(plt.NullFormatter())
-        ticks = [digit * 10.0**k for k in range(-1, 20) for digit in (1, 2, 5)]
-        ax.set_xticks([tick for tick in ticks if low <= tick <= high])
     ax.xaxis.set_major_formatter(lambda tick, _: f"{tick:,.0f}")
     return ax
 

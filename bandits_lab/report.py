@@ -1,16 +1,19 @@
-"""Write one HTML page on an experiment: the answer, the standings, the fit of the model, the means, the settings."""
+"""Write one HTML page on an experiment: the answer, what may be the best, what is to be measured, the settings."""
 
 import base64
 import io
+import warnings
 from datetime import UTC, datetime
 from html import escape
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.font_manager import get_font_names
 
+from bandits_lab.anytime_intervals import IN_PLAY
 from bandits_lab.diagnosis import diagnose, parts
-from bandits_lab.measurements import nothing
+from bandits_lab.measurements import nothing, several
 from bandits_lib.protocol import total
 
 STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; color: #222 }
@@ -18,6 +21,9 @@ table { border-collapse: collapse; margin: 1rem 0 } th, td { padding: .2rem .7re
 td { text-align: right } th { text-align: left } img { max-width: 100% } pre { white-space: pre-wrap }
 .answer { font-size: 1.3rem; border-left: .4rem solid #029e73; padding: .5rem 1rem; background: #f2f8f6 }"""
 LABELS = {"arm_column": "column of the arms", "reward_column": "column of the results", "largest_gap": "largest gap"}
+LEADERS, OTHERS = 40, 20  # arms that a picture shows at most: the first, and a sample of the others
+YES = {True: "yes", False: "no"}
+LONGEST = 60  # letters of a name in a picture
 
 
 def page(experiment, lab, answer, known, said):
@@ -26,11 +32,11 @@ def page(experiment, lab, answer, known, said):
     try:
         sections.append(_standings(known(), experiment.in_unit))
     except ValueError as error:
-        sections.append(_section("Standings", _p(str(error))))
+        sections.append(_section("Which arm is best?", _p(str(error))))
     if said:
         items = "".join(f"<li>{escape(text[:1].upper() + text[1:].rstrip('.'))}.</li>" for text in said)
         sections.append(_section("Warnings", f"<ul>{items}</ul>"))
-    sections += [_model(experiment, lab), _measured(experiment, lab), _settings(experiment)]
+    sections += [_wanted(experiment, lab), _model(experiment, lab), _settings(experiment)]
     title = f"Experiment {experiment.folder.resolve().name}"
     made = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
     head = f'<p class="answer">{escape(answer)}</p>'
@@ -50,67 +56,89 @@ def _p(text):
 
 
 def _settings(experiment):
-    rows = {LABELS.get(name, name): value for name, value in experiment.settings.items() if value not in (None, "", [])}
+    rows = {LABELS.get(name, name): value for name, value in experiment.settings.items() if value}
     if found := rows.pop("pilot", None):
         rows["pilot"] = (
             f"{found['measurements']} measurements in {found['file']}: sigma is about "
             f"{experiment.measure(found['sigma'])}, at most {experiment.measure(found['bound'])}"
         )
     if planned := rows.pop("planned", None):
-        rows["plan"] = f"{planned:,.0f} measurements on average"
+        rows["plan"] = "; ".join(f"{rule}: about {pulls:,.0f} measurements" for rule, pulls in planned.items())
     cells = ((name, ", ".join(value) if isinstance(value, list) else str(value)) for name, value in rows.items())
     lines = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in cells)
     return _section("Settings", f"<table>{lines}</table>{_p(f'The log of all measurements is {experiment.log.name}.')}")
 
 
-def _measured(experiment, lab):
-    sample = total([nothing(len(experiment.names)), *lab.log])
-    measured = sample.counts > 0
-    means = [f"{s / n:.4g}" if n else "" for n, s in zip(sample.counts, sample.sums, strict=True)]
-    described = experiment.arms.described.rename(columns=experiment.spelled)
-    table = described.assign(**{"measurements": sample.counts, f"mean{experiment.in_unit}": means})
-    if lab.ask() is not None:
-        table["wanted now"] = lab.ask()
-    order = np.argsort(-np.divide(sample.sums, sample.counts, out=np.full(len(measured), -np.inf), where=measured))
-    table = table.iloc[order]
-    said = f"{sample.counts.sum():,} measurements of {measured.sum()} of the {len(measured)} arms were used."
-    said += f" {lab.unused} more are kept for later requests." if lab.unused else ""
-    return _section("What was measured, the largest mean first", _p(said) + table.to_html(border=0))
-
-
 def _standings(known, unit):
-    text = repr(known).splitlines()[-1]
+    best, K = known.may_be_best, len(known.table)
+    rows = np.arange(K)
+    if K > LEADERS + OTHERS:
+        rows = np.append(rows[:LEADERS], np.linspace(LEADERS, K - 1, OTHERS).astype(int))
+
+    def draw():
+        ax = known._replace(table=known.table.assign(in_play=best)).plot(rows=rows, estimates=True)
+        ax.set_xlabel(f"estimate{unit}")
+        return ax
+
     legend = _p(
-        "The star or the first row is the leader. Blue items may still be the best, grey items are not. "
-        "Each line is the interval of how far the item is behind the leader."
+        "A dot is the estimate of an arm, and the line is the interval of how far the arm may be from "
+        f"{known.table.index[known.leader]}. Blue arms may be the best, grey arms are not."
+        f"{' The star is the answer.' * (known.answer is not None)}{_hidden(K - len(rows))}"
     )
-    picture = _image(known.plot, known.alt, unit)
-    return _section("Who leads, and what may still be the best", _p(text) + legend + picture)
+    shown = known.table.sort_values("behind", kind="stable").iloc[rows]
+    told = {f"estimate{unit}": shown["estimate"].map("{:.4g}".format), "may be best": best[shown.index].map(YES.get)}
+    body = _p(repr(known).splitlines()[-1]) + legend + _image(draw, known.alt) + pd.DataFrame(told).to_html(border=0)
+    return _section("Which arm is best?", body)
+
+
+def _hidden(number):
+    return f" {several(number, 'more arm')} are not drawn." if number else ""
+
+
+def _wanted(experiment, lab):
+    made = total([nothing(len(experiment.names)), *lab.log]).counts
+    wanted = np.zeros_like(made) if lab.ask() is None else lab.ask()
+    order = np.lexsort((-made, -wanted))
+    order = order[(made + wanted)[order] > 0]
+    drawn = order[: LEADERS + OTHERS]
+    said = (
+        f"{several(int(made.sum()), 'measurement')} of {several(np.count_nonzero(made), 'arm')} were used (grey), and "
+        f"{several(int(wanted.sum()), 'measurement')} of {several(np.count_nonzero(wanted), 'arm')} are wanted now "
+        f"(blue).{' Nothing more is wanted.' * (lab.result is not None)}{_hidden(len(order) - len(drawn))}"
+    )
+    names = [experiment.names[k] for k in drawn]
+    picture = _image(lambda: _draw_counts(names, made[drawn], wanted[drawn]), said)
+    return _section("What is still to be measured?", _p(said) + picture)
+
+
+def _draw_counts(names, made, wanted):
+    _, ax = plt.subplots(figsize=(5, 1.0 + 0.19 * max(len(names), 2)), layout="constrained")
+    ax.barh(range(len(names)), made, color="0.7", height=0.7)
+    ax.barh(range(len(names)), wanted, left=made, color=IN_PLAY, height=0.7)
+    ax.set(yticks=range(len(names)), ylim=(max(len(names), 1) - 0.4, -0.6), xlabel="measurements")
+    ax.set_yticklabels(names)
+    return ax
 
 
 def _model(experiment, lab):
     title = "Does the model fit?"
     if not lab.log:
         return _section(title, _p("Nothing was measured yet."))
-    found = diagnose(experiment.features, total(lab.log), experiment.sigma, names=experiment.names)
-    said = "".join(
-        f"<p><strong>{name.capitalize()}</strong>: {escape(text)}</p>" for name, text in parts(found).items()
-    )
-    said += _p(
-        "Blue shows the mean of every arm minus its fitted value, with an interval. "
-        "Grey shows departures that the test would miss."
-    )
-    return _section(title, said + _image(found.plot, "Mean of every arm minus its fitted value", experiment.in_unit))
+    found = parts(diagnose(experiment.features, total(lab.log), experiment.sigma, names=experiment.names))
+    found.pop("floor", None)  # a command has no such option
+    texts = (f"<p><strong>{name.capitalize()}</strong>: {escape(text)}</p>" for name, text in found.items())
+    return _section(title, "".join(texts))
 
 
-def _image(plot, alt, unit=""):
-    """Return a picture as an HTML image; a $ in a name does not begin a formula."""
-    with matplotlib.rc_context({"text.parse_math": False}):
-        ax = plot()
-        ax.set_xlabel(f"{ax.get_xlabel().removesuffix(' (units of reward)')}{unit}")
-        figure = ax.figure
-        data = io.BytesIO()
-        figure.savefig(data, format="png", dpi=130, metadata={"Software": None})
-        plt.close(figure)
+def _image(draw, alt):
+    """Return a picture as HTML, with matplotlib's own settings instead of the user's; a $ in a name is no formula."""
+    fonts = ["DejaVu Sans", *[name for name in get_font_names() if "CJK" in name]]
+    with plt.style.context(["default", {"text.parse_math": False, "font.family": fonts}]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of matplotlib, such as a letter that no font has
+        ax, data = draw(), io.BytesIO()
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        ax.set_yticklabels([name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names], fontsize=7)
+        ax.figure.savefig(data, format="png", dpi=130, metadata={"Software": None})
+        plt.close(ax.figure)
     encoded = base64.b64encode(data.getvalue()).decode()
     return f'<img alt="{escape(alt)}" src="data:image/png;base64,{encoded}">'

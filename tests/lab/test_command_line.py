@@ -97,7 +97,7 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     assert "'Küvette' and 'Signal' in mV" in said and "sigma is unknown" in said and "Next: ask" in said
     said = run(capsys, "ask")
     assert "Probe 01" in said and f"{wanted(folder)} measurements of 40 arms are wanted" in said
-    assert "contains every arm" in said and "--budget" in said
+    assert "contains every arm" in said and "plan --gap G --sigma S" in said
     first = (folder / "to_measure.csv").read_bytes()
     run(capsys, "ask")
     assert (folder / "to_measure.csv").read_bytes() == first and wanted(folder) < 1_000
@@ -160,7 +160,7 @@ def test_the_plan_names_arms_the_unit_and_the_rule(folder, capsys):
     assert "--sigma" in run(capsys, "plan", "--gap", "12,5", code=2)
     said = run(capsys, "plan", "--gap", "12,5", "--sigma", "4", "--runs", "5")
     assert re.search(r"Supposed: Probe \d\d is best, the next is 12.5 mV behind; noise 4 mV", said)
-    assert "Recommended: rage, which the command ask uses" in said and "pulls" not in said
+    assert "The command ask uses rage, which takes" in said and "pulls" not in said
     assert json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["gap"] == 12.5
 
 

@@ -1,66 +1,279 @@
-"""Intervals at any time: they contain the truth together, and they shut items out only when that is proved."""
+"""Standings: intervals that contain the truth together at any time, and no word "proved" that the data do not carry."""
 
 from math import log, sqrt
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy import stats
 
-from bandits_lab.anytime_intervals import intervals
-from bandits_lib import LinearBandit, Sample
+from bandits_lab import Lab, sigma_upper
+from bandits_lab.anytime_intervals import FIRST, by_itself, intervals, proof
+from bandits_lib import LinearBandit, Result, Sample, rule
+from bandits_lib.fixed_budget import gse, od_linbai, ucb_glm
+from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage, rage_halving, sphere_track_and_stop
+from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.6, 0.8, 0.0]])
-PROBLEM = LinearBandit(ARMS, theta=np.array([1.0, 0.2, 0.0]), sigma=1.0)
+NAMES = list("abcd")
+PROBLEM = LinearBandit(ARMS, theta=[1.0, 0.2, 0.0], sigma=0.5)
+HOW = {"sigma": 1.0, "delta": 0.05, "names": range(4)}
+RNG = np.random.default_rng
+
+
+def ended(rule, problem=PROBLEM, seed=0):
+    lab, rng = Lab(rule), RNG(seed)
+    while lab.result is None:
+        lab.tell(problem.pull(lab.ask(), rng))
+    return lab
 
 
 def test_a_width_is_that_of_equation_9():
     """Pulls of a basis: A is diagonal and c = 1, so beta and the norm are sums over the arms."""
     counts, u, delta, sigma = np.array([9, 25, 4]), 0.5, 0.1, 2.0
     beta = (1 + u) * sigma**2 * (np.log(counts / u + 1).sum() / 2 + log(1 / delta))
-    sums = counts * [1.0, 0.0, 0.5]
-    table = intervals(np.eye(3), Sample(counts, sums, sums**2), sigma=sigma, delta=delta, u=u)
+    sample, how = Sample(counts, counts * [1.0, 0.0, 0.5], counts * 2.0), {"sigma": sigma, "delta": delta, "u": u}
+    table, leader = intervals(np.eye(3), sample, np.eye(3), **how, names=range(3))
     for item, behind in ((1, 1.0), (2, 0.5)):
         width = sqrt(2 * beta * (1 / counts[0] + 1 / counts[item]))
         expected = [behind, behind - width, behind + width]
         assert table.loc[item, ["behind", "low", "high"]].tolist() == pytest.approx(expected)
+    alone = by_itself(sample, **how, names=range(3))[0]
+    np.testing.assert_allclose(alone.to_numpy(float), table.to_numpy(float))
+    more = by_itself(Sample(*(np.append(field, 0) for field in sample)), **how, names=range(4))[0]
+    np.testing.assert_allclose(more.iloc[:3].to_numpy(float), table.to_numpy(float))  # an arm that was never measured
+    assert more["in_play"][3] and np.isnan(more["estimate"][3]) and leader == 0
 
 
 def test_intervals_cover_at_all_times_together_and_would_not_if_narrowed_by_the_root_of_two():
     """One arm and a small u, where eq. 9 gives little away: 2,000 runs of 4,000 pulls, looked at 52 times."""
-    arms, items, delta, u = np.ones((1, 1)), np.array([[1.0], [0.0]]), 0.05, 0.1
+    arms, items, delta = np.ones((1, 1)), np.array([[1.0], [0.0]]), 0.05
     times = np.unique(np.geomspace(1, 4_000, 60).astype(int))
     samples = [Sample(np.array([n]), np.array([float(n)]), np.array([2.0 * n])) for n in times]
-    tables = [intervals(arms, sample, items=items, delta=delta, u=u) for sample in samples]
+    how = {"sigma": 1.0, "delta": delta, "u": 0.1, "names": range(2)}
+    tables = [intervals(arms, sample, items, **how)[0] for sample in samples]
     widths = np.array([table["high"][1] - table["behind"][1] for table in tables])
-    steps = np.diff(times, prepend=0)
-    noise = np.random.default_rng(0).standard_normal((2_000, len(times))) * np.sqrt(steps)
+    noise = RNG(0).standard_normal((2_000, len(times))) * np.sqrt(np.diff(times, prepend=0))
     errors = np.abs(noise.cumsum(axis=1) / times)  # of theta_hat, at every look
     missed, narrowed = (int((errors > width).any(axis=1).sum()) for width in (widths, widths / sqrt(2)))
     assert stats.binomtest(missed, 2_000, delta, alternative="less").pvalue < 1e-3
     assert stats.binomtest(narrowed, 2_000, delta, alternative="greater").pvalue < 1e-3
 
 
-def test_before_the_arms_are_spanned_nothing_is_known():
-    table = intervals(ARMS, Sample(np.array([5, 0, 0, 0]), np.array([5.0, 0, 0, 0]), np.array([5.0, 0, 0, 0])))
-    assert table["in_play"].all() and np.isinf(table["high"].drop(index=0)).all()
-
-
-def test_with_many_pulls_only_the_best_is_in_play():
-    table = intervals(ARMS, PROBLEM.pull(np.full(4, 100_000), np.random.default_rng(0)), names=list("abcd"))
-    assert list(table.index[table["in_play"]]) == ["a"]
-
-
-def test_arms_that_do_not_span_the_space_are_compared_all_the_same():
+def test_items_are_shut_out_only_when_the_arms_are_spanned_and_measured():
+    assert intervals(ARMS, Sample.of([0] * 5, [1.0] * 5, 4), ARMS, **HOW)[0]["in_play"].all()
+    many = intervals(ARMS, PROBLEM.pull(np.full(4, 100_000), RNG(0)), ARMS, **HOW)[0]
+    assert many["in_play"].tolist() == [True, False, False, False]
     flat = LinearBandit(ARMS[:2], theta=np.array([1.0, 0.0, 0.0]))
-    table = intervals(flat.arms, flat.pull(np.array([400, 400]), np.random.default_rng(0)))
-    assert list(table["in_play"]) == [True, False]
+    flat = intervals(flat.arms, flat.pull(np.array([400, 400]), RNG(0)), flat.arms, **HOW | {"names": range(2)})[0]
+    assert flat["in_play"].tolist() == [True, False]  # the arms do not span the space, but their difference
+    known = Lab(rage(ARMS, delta=0.05)).standings()
+    assert known.table["in_play"].all() and known.pulls == 0 and known.lead == (-np.inf, np.inf)
+    assert "0 measurements 4 of 4 may still be the best" in repr(known) and "largest estimate" not in repr(known)
+    plt.close(known.plot().figure)
 
 
-def test_bad_arguments():
-    sample = PROBLEM.pull(np.ones(4, dtype=np.int64), np.random.default_rng(0))
-    with pytest.raises(ValueError, match="delta"):
-        intervals(ARMS, sample, delta=0.0)
-    with pytest.raises(ValueError, match="sigma"):
-        intervals(ARMS, sample, sigma=-1.0)
-    with pytest.raises(ValueError, match="u must"):
-        intervals(ARMS, sample, u=0.0)
+def test_the_arguments_are_those_of_the_rule_unless_others_are_given():
+    lab = Lab(rage(ARMS, ARMS[1:], delta=0.2, sigma=0.5))
+    lab.tell(PROBLEM.pull(lab.ask() // 2, RNG(0)))
+    known = lab.standings(names=NAMES[1:])
+    how = {"sigma": 0.5, "delta": 0.2, "names": NAMES[1:]}
+    np.testing.assert_array_equal(known.table, intervals(ARMS, total(lab.log), ARMS[1:], **how)[0])
+    assert (known.sigma, known.delta, known.answer, known.source) == (0.5, 0.2, None, "the rule's")
+    narrow = lab.standings(sigma=[0.1, 0.2, 0.1, 0.1])
+    assert narrow.sigma == 0.2 and narrow.table["high"][1] < known.table["high"].iloc[1]
+    assert "if rewards are linear in the features and the noise" in repr(narrow)
+    assert "(given here, the largest of the arms')" in repr(narrow)
+
+
+def test_the_lead_is_that_of_the_answer_over_the_best_of_the_others_and_covers_in_any_unit():
+    """GSE keeps what looks good; the true lead is outside in at most binomial(.05)."""
+    missed = proved = 0
+    for seed in range(200):
+        lab = ended(gse(ARMS, budget=60, sigma=0.5), seed=seed)
+        known, answer = lab.standings(), lab.result.recommendation
+        others = known.table.drop(index=answer)
+        assert known.leader == known.answer == answer and known.lead == (others["low"].min(), others["high"].min())
+        lead = PROBLEM.means[answer] - np.delete(PROBLEM.means, answer).max()
+        missed += not known.lead[0] <= lead <= known.lead[1]
+        proved += known.lead[0] > 0 and lead < 0
+    assert missed <= 20 and proved <= 20  # binomial(200, .05) exceeds 20 with probability .001
+    leads = []
+    for scale in (1e-6, 1.0, 1e6):
+        lab = Lab(gse(ARMS, budget=400, sigma=scale))
+        sums = scale * lab.ask() * [1.0, 0.2, 0.0, 0.5]
+        lab.tell(Sample(lab.ask(), sums, sums**2))
+        leads.append(np.array(lab.standings().lead) / scale)
+    assert leads[0] == pytest.approx(leads[1]) and leads[2] == pytest.approx(leads[1])
+
+
+@rule
+def always_the_second(arms=((1.0, 0.0), (0.0, 1.0)), sigma=1.0, delta=0.05):
+    yield np.array([500, 500])
+    return Result(1)
+
+
+def test_what_the_lead_means_is_said():
+    clear, close = (LinearBandit(np.eye(2), theta=[lead, 0], sigma=0.5) for lead in (1, 0.01))
+    assert "so it is proved to be the best" in repr(ended(gse(np.eye(2), budget=2000, sigma=0.5), clear).standings())
+    unsure = ended(gse(np.eye(2), budget=20, sigma=0.5), close).standings()
+    assert f"another item may be better, by {-unsure.lead[0]:.4g} at most" in repr(unsure)
+    wrong = Lab(always_the_second())
+    wrong.tell(Sample(np.array([500, 500]), np.array([500.0, 0.0]), np.array([600.0, 100.0])))
+    assert wrong.standings().table["behind"][0] == pytest.approx(-1)
+    assert "so another item is better. 0 has the largest estimate from all measurements" in repr(wrong.standings())
+    alone = Lab(od_linbai(np.ones((1, 1)), budget=5)).standings()
+    assert alone.lead == (np.inf, np.inf) and "there is no other" in repr(alone)
+    rivals = LinearBandit(np.eye(3), theta=[1.0, 0.7, 0.0], sigma=0.5)
+    own = ended(rage(np.eye(3), delta=0.3, sigma=0.5, scale=None), rivals).standings()
+    assert own.lead[0] < 0 and own.may_be_best.tolist() == [True, False, False]
+    assert "the rule's own test, which has proved the answer" in repr(own)
+
+
+def test_noise_that_is_bounded_or_binary():
+    bounds = Lab(h_rage(ARMS, delta=0.05, sigma_min=0.2, sigma_max=0.7)).standings()
+    assert bounds.sigma == 0.7
+    arms = np.array([[1.0], [-1.0], [0.5]])
+    world = LinearBandit(arms, theta=[3.0], link="logistic")
+    for made in (gse(arms, budget=300, model="logistic"), ucb_glm(arms, budget=50, alpha=1.0)):
+        lab = ended(made, world)
+        known, sample = lab.standings(), total(lab.log)
+        means = np.where(sample.counts, sample.sums / np.maximum(sample.counts, 1), np.nan)
+        assert known.sigma == 0.5 and "every arm by itself" in known.source and "linear" not in repr(known)
+        assert known.table["estimate"].tolist() == pytest.approx(means.tolist(), nan_ok=True)
+    betting = Lab(bounded_rage(np.eye(2), delta=0.1)).standings()
+    assert betting.delta == 0.1 and "0.5 (rewards between 0 and 1, whose noise" in repr(betting)
+
+
+@pytest.mark.parametrize("made", [rage(ARMS, delta=0.1, sigma=None), gse(ARMS, budget=400)])
+def test_replicates_of_the_first_request_bound_an_unknown_sigma(made):
+    lab = Lab(made)
+    lab.tell(PROBLEM.pull(lab.ask(), RNG(0)))
+    first = lab.log[0]
+    lab.tell(PROBLEM.pull(lab.ask(), RNG(1)))
+    known, share = lab.standings(sigma=FIRST), 0.01 if "budget" not in lab.experiment.arguments else 0.005
+    assert known.sigma == pytest.approx(sigma_upper(first, share)) and known.delta == pytest.approx(9 * share)
+    assert f"a bound from the first request, itself wrong with probability {share}" in repr(known)
+    with pytest.raises(ValueError, match="one number for each arm, or 'first request'; got 'pilot'"):
+        lab.standings(sigma="pilot")
+
+
+def test_what_has_no_standings_is_refused():
+    for unranked in (
+        rage_halving(ARMS, delta=0.05, objective="level", threshold=0.5),
+        sphere_track_and_stop(3, epsilon=0.1, delta=0.05),
+    ):
+        with pytest.raises(ValueError, match="standings rank items"):
+            Lab(unranked).standings()
+
+    @rule
+    def mine():
+        yield np.array([1, 1])
+        return Result(0)
+
+    with pytest.raises(ValueError, match="standings need the arms, but .*mine was given none"):
+        Lab(mine()).standings()
+    with pytest.raises(ValueError, match="sigma is not known yet, .* no arm was measured twice"):
+        Lab(rage(ARMS, delta=0.05, sigma=None)).standings()
+    with pytest.raises(ValueError, match="one name for each of the 4 items; got 2"):
+        Lab(rage(ARMS, delta=0.05)).standings(names=["a", "b"])
+    with pytest.raises(ValueError, match="sigma must"):
+        Lab(rage(ARMS, delta=0.05)).standings(sigma=np.nan)
+
+
+def test_items_are_legible_the_best_are_drawn_and_names_are_no_html():
+    arms = RNG(0).normal(size=(60, 3))
+    world = LinearBandit(arms, theta=[1.0, 0.5, 0.0])
+    known = ended(gse(arms, budget=600), world).standings(names=[f"<b>compound {k}" for k in range(60)])
+    _, (left, right) = plt.subplots(1, 2, figsize=(9, 9))
+    assert known.plot(right, most=40) is right and not left.lines and "20 more items" in right.get_xlabel()
+    right.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in right.get_yticklabels()]
+    assert len(boxes) == 40 and not any(one.overlaps(other) for one, other in zip(boxes, boxes[1:], strict=False))
+    markers = [line.get_marker() for line in right.lines if line.get_marker() not in ("", "None")]
+    shown = known.table.sort_values("behind").iloc[:40].drop(index=known.table.index[known.leader])
+    assert markers.count("*") == 1 and markers.count("x") == (~shown["in_play"]).sum()
+    assert known.table.index[known.leader] in known.alt and "60 items" in known.alt
+    assert "<b>" not in known._repr_html_() and "&lt;b&gt;compound" in known._repr_html_()
+    plt.close("all")
+
+
+# --- what is proved
+
+LINE = np.column_stack([np.ones(7), np.linspace(-1, 1, 7)])
+STRAIGHT = LinearBandit(LINE, theta=[2.0, 0.4], sigma=0.5)
+BENT = LinearBandit(LINE, means=[0.0, 0.3, 0.9, 10.0, 0.9, 0.6, 1.2], sigma=0.5)
+CASES = {
+    "refuted model": (BENT, lambda: rage(LINE, delta=0.05, sigma=0.5, scale=None, floor=0.1)),
+    "refuted model, sigma unknown": (BENT, lambda: rage(LINE, delta=0.05, sigma=None, scale=None, floor=0.1)),
+    "refuted model, budget": (BENT, lambda: gse(LINE, budget=80, sigma=0.5, floor=0.3)),
+    "accept": (STRAIGHT, lambda: rage(LINE, delta=0.05, sigma=0.5, scale=None, floor=0.1, accept=0.3)),
+    "budget": (STRAIGHT, lambda: gse(LINE, budget=40, sigma=0.5)),
+    "plain": (STRAIGHT, lambda: rage(LINE, delta=0.05, sigma=0.5, scale=None, floor=0.1)),
+}
+
+
+def false_words(problem, make, runs):
+    """Experiments in which an item is said to be proved best and is not, in which one that is best is said not to be,
+    in which the answer is farther behind than was said, and in which the model is rejected."""
+    false = np.zeros(4, int)
+    for seed in range(runs):
+        lab = ended(make(), problem, seed)
+        known, words = lab.standings(), repr(lab.standings())
+        said, answer = proof(lab), lab.result.recommendation
+        best, behind = problem.best_item, problem.means.max() - problem.means[answer]
+        claimed = said.is_best or "proved to be the best" in words or "has proved the answer" in words
+        false += [claimed and answer != best, not known.may_be_best[best], not said.against and behind > said.within, 0]
+        false[3] += said.rejected
+        assert not (said.against and claimed) and ("nothing is proved" in words) == bool(said.against)
+        assert said.is_best == (known.may_be_best.sum() == 1 and said.within == 0 and not said.against)
+    return false
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", CASES)
+def test_no_false_word_about_what_is_proved(case):
+    *false, rejected = false_words(*CASES[case], 12)
+    assert not any(false) and rejected == 12 * (CASES[case][0] is BENT)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", CASES)
+def test_no_false_word_about_what_is_proved_in_500_experiments(case):
+    """At most delta of the experiments may say something false (none did); a model so wrong is always rejected."""
+    *false, rejected = false_words(*CASES[case], 500)
+    assert max(false) <= stats.binom.isf(1e-3, 500, 0.05)
+    assert (rejected == 500 and false[0] == 0) if CASES[case][0] is BENT else rejected <= 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_after_a_refutation_every_arm_is_compared_by_itself_and_the_way_out_is_named():
+    lab = ended(CASES["refuted model"][1](), BENT)
+    known = lab.standings(names=list("abcdefg"))
+    words = repr(known)
+    assert "nothing is proved, because they contradict the assumed model (lack-of-fit test, p = " in words
+    assert "Without the model, d has the largest mean" in words and "squares or products of features" in words
+    assert known.by_itself and known.leader == 3 != known.answer and "linear in the features" not in words
+    lab = ended(rage(LINE, LINE[:4], delta=0.05, sigma=0.5, scale=None, floor=0.1), BENT)
+    assert proof(lab).rejected and lab.standings().may_be_best.all()  # items need the model
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_noise_that_contradicts_sigma_and_days_that_differ_prove_nothing():
+    lab = ended(rage(LINE, delta=0.05, sigma=0.1, scale=None), LinearBandit(LINE, theta=[0.0, 9.0], sigma=3.0))
+    assert "times the sigma = 0.1 that the rule was given" in repr(lab.standings()) and not proof(lab).is_best
+    assert lab.standings().may_be_best.all()
+    lab, day = Lab(rage(np.eye(3), delta=0.05, sigma=0.5, scale=2.0)), 0
+    while lab.result is None:
+        part, day = -(-lab.ask() // 2), day + 1
+        lab.tell(Sample(part, part * (5.0 * (day % 2) + np.array([9.0, 0, 0])), part * 25.0 + 2000 * part))
+    assert proof(lab).against
+
+
+def test_accept_is_a_promise_about_the_distance():
+    near = LinearBandit(LINE, theta=[2.0, 0.02], sigma=0.5)
+    lab = ended(CASES["accept"][1](), near)
+    words, said = repr(lab.standings()), proof(lab)
+    assert said.within == 0.3 and not said.is_best and lab.standings().may_be_best.all()
+    assert "at most 0.3 behind the best, so another item may be the best" in words and "proved to be" not in words

@@ -82,7 +82,7 @@ def _play(rule, options):
 
 
 def _solve(design):
-    """Solve one design in two dimensions and in four."""
+    """Solve one kind of design for two arms in two dimensions, and for 50 in four."""
     for arms in (np.eye(2), np.random.default_rng(0).standard_normal((50, 4))):
         design(arms)
 
@@ -116,4 +116,11 @@ def _published(arms):
         fwg_design(arms, line_search=line_search)
 
 
-DESIGNS = (_xy_optimal, _by_frank_wolfe, _g_optimal, _published, _one_direction)
+def _factorial(arms):
+    """Solve the design of a factorial, whatever the arms."""
+    levels = np.indices((6, 6, 6)).reshape(3, -1)
+    factorial = np.hstack([np.eye(6)[column] for column in levels])
+    xy_design(factorial, pairs(factorial))
+
+
+DESIGNS = (_xy_optimal, _factorial, _by_frank_wolfe, _g_optimal, _published, _one_direction)

@@ -20,7 +20,9 @@ from numba import njit
 from bandits_lib.numerics import span
 from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
+    INDEPENDENT,
     information,
+    lower_product,
     normalised,
     ordered_sum,
     outside_projector,
@@ -28,6 +30,7 @@ from bandits_lib.numerics.linear_algebra import (
     row_products,
     squares,
     transposed,
+    upper_factor,
 )
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
 from bandits_lib.numerics.ties import argmax, ranked
@@ -92,6 +95,7 @@ def bound_of_masses(arms, root, rotated, masses):
 
 
 BATCH = 16  # rows beyond the limit that are treated at a time, at least
+LARGE = 136  # r(r+1)/2 from which on groups of atoms are reduced first, without entries that depend on others
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
@@ -103,9 +107,10 @@ def drop_small_leverages(arms, weights, eta, root=None):
 def basic_weights(arms, weights):
     """Return weights (K,) on at most r(r+1)/2 of the atoms, with A at least that of `weights`, summing to one."""
     limit = arms.shape[1] * (arms.shape[1] + 1) // 2
-    if np.count_nonzero(weights) <= limit:
-        return weights
-    return _basic(arms, weights, root_of_design(arms, weights), limit)
+    while (atoms := np.count_nonzero(weights)) > limit:
+        groups = atoms if limit < LARGE else min(atoms, limit + limit // 4)
+        weights = _basic(arms, weights, root_of_design(arms, weights), limit, groups)
+    return weights
 
 
 @compiled
@@ -124,19 +129,24 @@ def _dropped(arms, weights, root, eta):
 
 
 @compiled
-def _basic(arms, weights, root, limit):
+def _basic(arms, weights, root, limit, groups):
+    """Return weights (K,) on fewer atoms: groups of atoms whose ratios stay take the place of single atoms."""
     support = np.flatnonzero(weights)
     measured, n = product(arms[support], transposed(root)), len(support)
-    atoms, cost, basic = np.empty((n, limit)), np.empty(n), np.zeros(len(weights))
+    atoms, cost, basic = np.zeros((groups, limit)), np.zeros(groups), np.zeros(len(weights))
     for k in range(n):
-        cost[k], column = weights[support[k]], 0
+        group, weight, column = k % groups, weights[support[k]], 0
+        cost[group] += weight
         for i in range(measured.shape[1]):
             for j in range(i, measured.shape[1]):
-                atoms[k, column] = cost[k] * measured[k, i] * measured[k, j]
+                atoms[group, column] += weight * measured[k, i] * measured[k, j]
                 column += 1
+    if limit >= LARGE:
+        upper = upper_factor(lower_product(transposed(atoms), atoms), INDEPENDENT)[0]
+        atoms = transposed(transposed(atoms)[np.diag(upper) > 0])
     share = _eliminate(atoms, cost, limit)
     for k in range(n):
-        basic[support[k]] = share[k] * cost[k]
+        basic[support[k]] = share[k % groups] * weights[support[k]]
     return normalised(basic)
 
 

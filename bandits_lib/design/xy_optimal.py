@@ -4,6 +4,8 @@ min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1
 arms and of directions is solved and tested on all directions and all arms. Those that violate its bounds are added and
 idle ones dropped until value <= (1 + tol) lower bound. Then one of all optima is chosen (`interior_point.centred`).
 
+With very many nearly tight pairs, `all_pairs` solves the problem without a working set (`exponential_multipliers`).
+
 If the interior-point method stalls, `two_players` takes over. With M = sum v_y yy' and a = tr(A^-1 M),
     v_y      <- v_y (1 + eta_k (||y||^2 / max ||y||^2 - 1) / 64)^64,   eta_k = 5 min(1, 3 / sqrt(k)),
     lambda_x <- lambda_x sqrt(x'A^-1MA^-1x / a),
@@ -19,6 +21,7 @@ import numpy as np
 from bandits_lib.design.certificate import Design, bound_of_masses, fewer_atoms, root_of_design, snapped, value_of
 from bandits_lib.design.directions import Listed
 from bandits_lib.design.elfving import single_direction
+from bandits_lib.design.exponential_multipliers import all_pairs
 from bandits_lib.design.far_pairs import ManyDifferences, at_equal_steps
 from bandits_lib.design.g_optimal import d_optimal, spanning_arms
 from bandits_lib.design.interior_point import Point, Solution, centred, chosen_from, interior_point
@@ -89,10 +92,14 @@ def solve_xy(arms, directions, tol):
         design = _one_direction(arms, directions, tol)
         if design.value <= (1 + tol) * design.lower_bound:
             return design
-    weights, value, bound, steps, rows, root = _column_generation(arms, directions, 0.8 * tol)
-    if not value <= (1 + 0.85 * tol) * bound:
-        weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound, weights, value)
-        steps, root = steps + more, None
+    found = all_pairs(arms, directions, 0.8 * tol)
+    if found is not None:
+        weights, value, bound, steps, root = found
+    else:
+        weights, value, bound, steps, rows, root = _column_generation(arms, directions, 0.8 * tol)
+        if not value <= (1 + 0.85 * tol) * bound:
+            weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound, weights, value)
+            steps, root = steps + more, None
     weights = fewer_atoms(arms, weights, directions, tol, bound, root)
     value = value_of(arms, weights, directions)
     if not value <= (1 + tol) * bound:

@@ -32,7 +32,7 @@ def product(left, right):
 @merged
 def _product(left, right):
     out = np.zeros((left.shape[0], right.shape[1]))
-    _add_product(out, left, right, False)
+    add_product(out, left, right, False)
     return out
 
 
@@ -40,12 +40,12 @@ def _product(left, right):
 def lower_product(left, right):
     """Return the lower triangle of left (n, k) times right (k, n); entries above the diagonal must not be used."""
     out = np.zeros((left.shape[0], right.shape[1]))
-    _add_product(out, left, right, True)
+    add_product(out, left, right, True)
     return out
 
 
 @kernel
-def _add_product(out, left, right, lower):
+def add_product(out, left, right, lower):
     """Add left (n, k) times right (k, m) to `out` (n, m); if `lower`, only to its lower triangle and a little above.
 
     Two rows and four terms in one pass take half of the time that `add_rows` takes for each row.

@@ -12,17 +12,20 @@ from bandits_companion.registry import PAPERS
 from bandits_lib.files import atomic_write
 
 KINDS = {  # in the order of the page
-    "error": "Errors: false as printed",
-    "gap in a proof": "Gaps in proofs: the statements are true, some only with the correction given here",
+    "error": "Errors: the printed statement is false",
+    "gap": "Gaps: the statement is or may be true, but its proof has a hole",
     "misprint": "Misprints",
-    "remark": "Remarks: on statements that are true, or true in part",
+    "remark": "Remarks",
 }
 HOW_TO_READ = (
     "Each entry says what a paper prints, what is correct, and why: by a proof, by a run, or by both. Words in "
-    "quotation marks are the paper's own, pieces of formulas included. An *error* is false as printed. A *gap in a "
-    "proof* leaves the statement true, or true with the correction given here. A *misprint* does not mislead a reader "
-    "who knows what is meant. A *remark* adds something to a statement that is true, or true in part."
+    "quotation marks are the paper's own, pieces of formulas included. In an *error* the printed statement itself is "
+    "false for a case that the paper allows. In a *gap* the statement is or may be true, perhaps under a condition "
+    "that its proof uses without saying so, but the printed proof has a hole. A reader restores a *misprint* at once. "
+    "A *remark* is about advice, informal words, conjectures or published programs, or infers how a number was made. "
+    "The same slip has the same kind in all papers."
 )
+LONG = 60  # words of a proof that is folded
 COLUMNS = ["paper", "kind", "place", "quote", "paraphrase", "correct", "proof", "run"]
 
 
@@ -33,7 +36,7 @@ def read(path: str | PathLike) -> pd.DataFrame:
     ----------
     path : str or path-like
         File of a list of mappings. Each has paper, kind, place, `quote` (verbatim, one or a list) or `paraphrase`,
-        correct, and `proof` or `run` (a notebook).
+        correct (one, or a list with one for each quote), and `proof` or `run` (a notebook).
 
     Returns
     -------
@@ -73,6 +76,8 @@ def _faults(entry):
         yield f"it must have one of quote and paraphrase; it has {', '.join(printed) or 'neither'}"
     if entry.get("kind") not in KINDS:
         yield f"kind must be one of {', '.join(KINDS)}; it is {entry.get('kind')!r}"
+    if isinstance(correct := entry.get("correct"), list) and len(correct) != len(_listed(entry.get("quote", []))):
+        yield "a list of corrections must have one for each quote"
     if not {"proof", "run"} & set(entry):
         yield "it has neither proof nor run"
 
@@ -122,9 +127,16 @@ def counts(errata: pd.DataFrame) -> pd.DataFrame:
 
 def _entry(row):
     run = f"Run: [{row.run}](../notebooks/{row.run}.ipynb)." if row.run else ""
-    why = " ".join(filter(None, (_ended(row.proof) if row.proof else "", run)))
-    lines = (f"**{row.place}**", f"- *Printed:* {_printed(row)}", f"- *Correct:* {row.correct}", f"- *Why:* {why}")
-    return "\n".join([lines[0], "", *(_ended(" ".join(line.split())) for line in lines[1:])])
+    proof = "\n\n".join(_ended(" ".join(paragraph.split())) for paragraph in row.proof.splitlines())
+    if isinstance(row.correct, list):
+        lines = [f"- “{quoted(words)}”: {correct}" for words, correct in zip(row.quote, row.correct, strict=True)]
+    else:
+        lines = [f"- *Printed:* {_printed(row)}", f"- *Correct:* {row.correct}"]
+    folded = len(proof.split()) > LONG
+    why = run if folded else f"*Why:* {' '.join(filter(None, (proof, run)))}"
+    lines += [f"- {why}"] * bool(why)
+    parts = [f"**{row.place}**", "\n".join(_ended(" ".join(line.split())) for line in lines)]
+    return "\n\n".join([*parts, *["<details><summary>Proof and details</summary>", proof, "</details>"] * folded])
 
 
 def _ended(text):

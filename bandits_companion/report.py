@@ -30,8 +30,8 @@ from bandits_lib.files import atomic_write
 WHERE = ("out", "n_jobs", "scheduler", "checkpoint", "claims_folder")  # parameters that say where to compute
 DIFFERS = [outcome for outcome in OUTCOMES if outcome not in AGREES or "program" in outcome]
 NO_CONTROLS = {"loser": "", "winner": ""}  # the ledger has them
-LABELS = {"error": "errors", "gap in a proof": "gaps in proofs", "misprint": "misprints", "remark": "remarks"}
-LISTED = {"error": "Errors", "gap in a proof": "Gaps"}
+LABELS = {"error": "errors", "gap": "gaps", "misprint": "misprints", "remark": "remarks"}
+LISTED = {"error": "Errors", "gap": "Gaps"}
 STARTS_WITH_A_WORD = re.compile(r"(a|[a-z]{2,}(-[a-z]+)*)[,:;.]?(\s(?![-+*/<>=])|$)")  # not sin(.5), psi\\* or d = 4
 NO_NUMBERS = re.compile(  # what may have digits: headings, formulas, code, addresses, keys, years, numbered items
     r"^#+ \d+\.|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|\b[a-z]+\d{4}\w*|\b(?:19|20)\d\d\b"

@@ -17,31 +17,17 @@ def written(tmp_path):
     return write
 
 
-def test_the_page_is_sorted_by_paper_and_kind(written):
-    kinds = ("remark", "misprint", "gap in a proof", "error")
-    page = errata.page(written(*(NEW | {"kind": kind, "place": f"at {kind}"} for kind in kinds)))
-    titles = [line for line in page.splitlines() if line.startswith("#")]
-    assert [title.partition(":")[0] for title in titles] == [
-        "# Errata",
-        "## fiez2019",
-        "### Errors",
-        "### Gaps in proofs",
-        "### Misprints",
-        "### Remarks",
-    ]
+def test_the_page_is_sorted_by_paper_and_kind_and_begins_with_counts(written):
+    kinds = [NEW | {"kind": kind, "place": f"at {kind}"} for kind in ("remark", "misprint", "gap", "error")]
+    found = written(NEW | {"paper": "weltz2023"}, NEW | {"paper": "jedra2020"}, *kinds)
+    page = errata.page(found)
+    titles = [line.partition(":")[0].lstrip("# ") for line in page.splitlines() if line.startswith("#")]
+    kinds_of_fiez = ["Errors", "Gaps", "Misprints", "Remarks"]
+    assert titles == ["Errata", "fiez2019", *kinds_of_fiez, "jedra2020", "Errors", "weltz2023", "Errors"]
     assert page.index("at error") < page.index("at gap") < page.index("at misprint") < page.index("at remark")
-
-
-def test_papers_stand_in_their_order_whatever_that_of_the_file_is(written):
-    page = errata.page(written(NEW | {"paper": "weltz2023"}, NEW | {"paper": "jedra2020"}, NEW))
-    assert page.index("## fiez2019") < page.index("## jedra2020") < page.index("## weltz2023")
-
-
-def test_the_page_begins_with_a_count_of_each_kind(written):
-    found = written(NEW, NEW | {"kind": "remark"}, NEW | {"kind": "remark", "paper": "jedra2020"})
-    assert errata.counts(found).loc["all"].tolist() == [1, 0, 0, 2]
-    lines = [line.split() for line in errata.page(found).splitlines() if line.startswith("| ")]
-    assert lines[1][1::2] == ["fiez2019", "1", "0", "0", "1"] and lines[-1][1::2] == ["all", "1", "0", "0", "2"]
+    assert errata.counts(found).loc["all"].tolist() == [3, 1, 1, 1]
+    lines = [line.split() for line in page.splitlines() if line.startswith("| ")]
+    assert lines[1][1::2] == ["fiez2019", "1", "1", "1", "1"] and lines[-1][1::2] == ["all", "3", "1", "1", "1"]
 
 
 def test_the_papers_own_words_are_in_quotation_marks_and_ours_are_not(written):
@@ -50,21 +36,30 @@ def test_the_papers_own_words_are_in_quotation_marks_and_ours_are_not(written):
     found = written(NEW, several, ours)
     page = errata.page(found)
     assert "“a b”" in page and r"“a b”; “$\geq 1$”" in page and "(in our words) as we say" in page
-    assert errata.quotes(found) == [
-        ("fiez2019", "Lemma 1", "a b"),
-        ("fiez2019", "Lemma 1", "a b"),
-        ("fiez2019", "Lemma 1", r"\geq 1"),
-    ]
+    assert [words for *_, words in errata.quotes(found)] == ["a b", "a b", r"\geq 1"]
+
+
+def test_collected_misprints_stand_beside_their_corrections(written):
+    page = errata.page(written(NEW | {"quote": ["a b", "x"], "correct": ["in section 1 c", "y"]}))
+    assert "- “a b”: in section 1 c.\n- “x”: y.\n- *Why:* d." in page and "*Printed:*" not in page
+
+
+def test_a_long_proof_is_folded_and_keeps_its_paragraphs(written):
+    run = "\n- Run: [demo](../notebooks/demo.ipynb)."
+    for words, folded in ((errata.LONG, False), (errata.LONG + 1, True)):
+        proof = "\n".join(["first part", " ".join(["word"] * (words - 2))])
+        page = errata.page(written(NEW | {"proof": proof, "run": "demo"}))
+        assert ("</summary>\n\nfirst part.\n\nword" in page) == (run in page) == ("</details>" in page) == folded
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kind": "mistake"}, "kind must be one of error, gap in a proof, misprint, remark; it is 'mistake'"),
+        ({"kind": "mistake"}, "kind must be one of error, gap, misprint, remark; it is 'mistake'"),
         ({"kind": ""}, "kind must be one of"),
         ({"paraphrase": "x"}, "one of quote and paraphrase; it has quote, paraphrase"),
         ({"quote": ""}, "it has neither"),
-        ({"printed": "x"}, "unknown printed"),
+        ({"correct": ["c", "d"]}, "one for each quote"),
         ({"paper": "toy2020"}, "paper is 'toy2020'"),
         ({"colour": "red"}, "unknown colour"),
     ],

@@ -102,8 +102,8 @@ LOOKS = {  # a rule under its own name has the label of its decorator
     "sphere_safe": Look("safe", PALETTE[2], "s"),
     "sphere_half": Look("paper's, $\\varepsilon_t = \\varepsilon/2$", PALETTE[1], "^"),
     "sphere_two_thirds": Look("paper's, $\\varepsilon_t = 2\\varepsilon/3$", PALETTE[5], "<"),
-    "sphere_log_4": Look("as printed, $L = \\log 4$", PALETTE[4], "v"),
-    "sphere_printed": Look("as printed, $L = \\log 4t^d$", PALETTE[3], "D"),
+    "sphere_log_4": Look("as restored, $L = \\log 4$", PALETTE[4], "v"),
+    "sphere_printed": Look("as restored, $L = \\log 4t^d$", PALETTE[3], "D"),
 }
 
 

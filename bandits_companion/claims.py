@@ -15,8 +15,9 @@ from bandits_companion.claims_table import (
     MEASURED,
     NO_CONTROL,
     RULE,
+    condition,
     csv_of,
-    holds_for,
+    judge,
     judged,
     read_file,
     rounded,
@@ -24,7 +25,7 @@ from bandits_companion.claims_table import (
 )
 from bandits_companion.registry import Entry
 from bandits_lib.files import atomic_write
-from bandits_lib.simulate.intervals import Interval, runs_needed
+from bandits_lib.simulate.intervals import Interval
 
 
 class Claim(NamedTuple):
@@ -34,19 +35,6 @@ class Claim(NamedTuple):
     interval: Interval
     loser: Interval | None = None
     winner: Interval | None = None
-
-    @property
-    def letter(self):
-        """Return the letter that the rule gives, or "" for what is not judged."""
-        judged = not self.entry.untestable and (self.entry.quote or not isnan(self.entry.rule.printed))
-        return verdicts.letter(self.entry.rule, self.interval) if judged else ""
-
-    @property
-    def more(self):
-        """Return how many times as many runs would decide the claim; 1 if it is decided, inf if no number would."""
-        if self.letter != "U":
-            return 1
-        return runs_needed(self.interval, lambda found: verdicts.letter(self.entry.rule, found) != "U")
 
 
 def measured(
@@ -77,7 +65,7 @@ def measured(
     Returns
     -------
     Claim
-        The claim; its letter is computed.
+        The claim.
 
     Raises
     ------
@@ -90,8 +78,8 @@ def measured(
     >>> from pathlib import Path
     >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words", slack="demo")
     >>> _ = Path("claims.yaml").write_text(str({"weltz2023_demo/fewer": found}))
-    >>> measured("weltz2023_demo/fewer", 0.5, 0.4, 0.6).letter
-    'H'
+    >>> show([measured("weltz2023_demo/fewer", 0.5, 0.4, 0.6)])["judged"].item()
+    'holds'
     """
     entries = registry.find()
     if id not in entries:
@@ -140,34 +128,23 @@ def table(claims: Sequence[Claim]) -> pd.DataFrame:
     >>> len(table([]))
     0
     """
-    return pd.DataFrame([_row(c) for c in claims], columns=COLUMNS)
+    return judge(pd.DataFrame([_row(c) for c in claims], columns=COLUMNS))
 
 
 def _row(claim):
     """Return the values of COLUMNS."""
-    entry, rule, letter = claim.entry, claim.entry.rule, claim.letter
-    words = [entry.id, entry.paper, entry.place, entry.quote, entry.whole, entry.restored]
+    entry, rule = claim.entry, claim.entry.rule
+    words = [entry.id, entry.paper, entry.place, entry.quote, entry.whole, entry.restored, entry.root]
     words += [entry.measures, entry.kind, entry.edge]
     controls = [
         value
         for name, interval in ((entry.loser, claim.loser), (entry.winner, claim.winner))
-        for value in ((name, *interval, verdicts.letter(rule, interval)) if interval else NO_CONTROL)
+        for value in ((name, *interval) if interval else NO_CONTROL)
     ]
-    return (
-        *words,
-        *rule,
-        entry.sampled,
-        *claim.interval,
-        getattr(claim.interval, "error", nan),
-        *controls,
-        entry.slack,
-        entry.untestable,
-        letter,
-        rounded(verdicts.detects(rule, claim.interval)),
-        rounded(claim.more),
-        entry.why.get(letter or "–", ""),
-        "",
-    )
+    error = getattr(claim.interval, "error", nan)
+    explanation = entry.why.get(verdicts.letter(rule, claim.interval) if entry.quote else "–", "")
+    reasons = (entry.slack, entry.untestable, entry.waits, explanation, "")
+    return (*words, *rule, entry.sampled, *claim.interval, error, *controls, *reasons)
 
 
 def _untestable(entry):
@@ -182,12 +159,12 @@ def rejudge(figures):
     for file in sorted((Path(figures) / "claims").glob("*.csv")):
         rows = [_rejudged(entries, row) for row in read_file(file).to_dict("records")]
         changed += [row["id"] for row in rows if row["changed"]]
-        atomic_write(file, csv_of(pd.DataFrame(rows, columns=COLUMNS)))
+        atomic_write(file, csv_of(judge(pd.DataFrame(rows, columns=COLUMNS))))
     return changed
 
 
 def _rejudged(entries, row):
-    """Return the row of a claim with its present words, and with another letter if its criterion changed."""
+    """Return the row of a claim with its present words, and a note if its criterion changed."""
     if (id := row["id"]) not in entries:
         raise ValueError(f"claims.yaml has no {id}, which was measured: run its notebook again")
     entry = entries[id]
@@ -198,9 +175,8 @@ def _rejudged(entries, row):
     if any(control is not None and isnan(control[0]) for control in controls):
         raise ValueError(f"claim {id} names a control that was not measured: run its notebook again")
     present = dict(zip(COLUMNS, _row(Claim(entry, Interval(*numbers[""], error=row["error"]), *controls)), strict=True))
-    if [str(present[name]) for name in RULE] == [str(row[name]) for name in RULE]:
-        return present | {name: row[name] for name in ("letter", "detects", "more", "changed")}
-    return present | {"changed": CHANGED}
+    same = [str(present[name]) for name in RULE] == [str(row[name]) for name in RULE]
+    return present | {"changed": row["changed"] if same else CHANGED}
 
 
 def show(claims: Sequence[Claim]) -> pd.DataFrame:
@@ -214,8 +190,8 @@ def show(claims: Sequence[Claim]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per claim: the paper's words, what is measured, the interval, where the words are true, and
-        the letter of the outcome.
+        One row per claim: the paper's words, what is measured, the interval, where the words are true, and what the
+        interval says of them.
 
     Examples
     --------
@@ -223,9 +199,9 @@ def show(claims: Sequence[Claim]) -> pd.DataFrame:
     []
     """
     rows = [
-        (r["quote"], r["measures"], with_interval(r), holds_for(r), judged(r)) for r in table(claims).to_dict("records")
+        (r["quote"], r["measures"], with_interval(r), condition(r), judged(r)) for r in table(claims).to_dict("records")
     ]
-    return pd.DataFrame(rows, columns=["the paper's words", "what is measured", "measured", "holds for", "judged"])
+    return pd.DataFrame(rows, columns=["the paper's words", "what is measured", "measured", "condition", "judged"])
 
 
 def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str] = ()) -> pd.DataFrame:
@@ -243,8 +219,8 @@ def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str]
     Returns
     -------
     DataFrame
-        One row per claim: the paper's words, what is measured, the interval, where the words are true, and
-        the letter of the outcome.
+        One row per claim: the paper's words, what is measured, the interval, where the words are true, and what the
+        interval says of them.
 
     Raises
     ------

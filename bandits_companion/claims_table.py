@@ -1,6 +1,6 @@
 """Tables of claims: one row per claim, read from and written to csv, and one row per sentence of a paper.
 
-Every letter is computed again when claims are read, and every outcome from the letters.
+Letters and words are never read from a file: they are computed from the numbers whenever claims are read.
 """
 
 from math import inf, isnan, nan
@@ -11,34 +11,24 @@ import pandas as pd
 
 from bandits_companion import verdicts
 from bandits_companion.registry import PAPERS, part_and_reading, sentence
-from bandits_companion.verdicts import LETTERS, OUTCOMES, Criterion
+from bandits_companion.verdicts import LETTERS, WORDS, Criterion
+from bandits_lib.simulate.intervals import Interval, runs_needed
 
 # the columns of a Criterion
 RULE = ["holds_low", "holds_high", "graded", "side", "printed", "printed_half", "tie_low", "tie_high"]
 MEASURED = ["estimate", "low", "high"]
 MARGINS = "with margins half or twice as wide"
-NO_CONTROL = ("", nan, nan, nan, "")
-LOSER, WINNER = ([name, *(f"{name}_{end}" for end in MEASURED), f"{name}_letter"] for name in ("loser", "winner"))
-COLUMNS = [
-    "id",
-    "paper",
-    "place",
-    "quote",
-    "whole",
-    "restored",
-    "measures",
-    "kind",
-    "edge",
-    *RULE,
-    "sampled",
-    *MEASURED,
-    "error",
-]
-COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation", "changed"]
+NO_CONTROL = ("", nan, nan, nan)
+LOSER, WINNER = ([name, *(f"{name}_{end}" for end in MEASURED)] for name in ("loser", "winner"))
+SENTENCE = ["paper", "place", "quote", "whole", "restored", "root"]
+COLUMNS = ["id", *SENTENCE, "measures", "kind", "edge", *RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER]
+COLUMNS += ["slack", "untestable", "waits", "explanation", "changed"]
+JUDGED = ["letter", "loser_letter", "winner_letter", "more"]
 CHANGED = "criterion changed after the run"
-WORDS = ["graded", "side", "loser", "loser_letter", "winner", "winner_letter"]
 DIGITS, ZERO = 12, 1e-13  # kept of a measured number, and what counts as 0: the rest depends on the processor
-NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER, "detects", "more") if c not in WORDS]
+NUMBERS = {*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER} - {"graded", "side", "loser", "winner"}
+KINDS = {"text": "by the text", "program": "in the published program"}
+WAITING = {"text": ("text", "other"), "program": ("program",)}  # whose readings may wait for what a cell waits for
 
 
 def rounded(number):
@@ -68,22 +58,14 @@ def digits(number, row):
     return next((text for text in texts if float(text) == number or float(text) not in edges), f"{number:.3g}")
 
 
-def holds_for(row):
-    """Return in words for which values the statement of a row is true; "" for a finding."""
-    if not isnan(row["printed"]):
-        return f"printed {row['printed']:.6g} ± {row['printed_half']:.3g}"
-    if row["graded"] in ("large", "small"):
-        return f"from {verdicts.RULER['ratio'][1]:g}" if row["graded"] == "large" else "up to 0.5"
-    if row["graded"]:
-        return f"within {verdicts.RULER[row['graded']][0]:g}"
-    return f"{row['holds_low']:.3g} to {row['holds_high']:.3g}" if row["quote"] else ""
-
-
 def condition(row):
-    """Return in words, as a condition, for which values the statement of a row is true."""
+    """Return in words, as a condition, for which values the statement of a row is true; "" for a finding."""
     low, high, graded = row["holds_low"], row["holds_high"], row["graded"]
     if not isnan(row["printed"]):
-        return holds_for(row) if row["printed_half"] else f"expected {row['printed']:.6g}"
+        printed = f"{row['printed']:.6g}"
+        return f"printed {printed} ± {row['printed_half']:.3g}" if row["printed_half"] else f"expected {printed}"
+    if not row["quote"]:
+        return ""
     if graded in ("large", "small"):
         size = verdicts.RULER["ratio"][1]
         return f"true if at least {size:g}" if graded == "large" else f"true if at most {1 / size:g}"
@@ -102,17 +84,45 @@ def condition(row):
 
 
 def judged(row):
-    """Return the letter of a row in words, with the runs that would decide it or the deviation that would be found."""
-    letter = LETTERS.get(row["letter"], "untestable" if row["untestable"] else "finding")
-    if row["letter"] == "L":
-        direction = {"+": " (direction as stated)", "-": " (opposite direction)", "": ""}
-        return letter + direction[verdicts.sign(rule_of(row), [row[end] for end in MEASURED])]
-    if row["letter"] == "U":
-        times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"
-        ends = {verdicts.letter(rule_of(row), [row[end]] * 3) for end in ("low", "high")}
-        between = " and ".join(LETTERS[letter] for letter in sorted(ends, key=verdicts.WORST_FIRST.index, reverse=True))
-        return f"{letter}{f' between {between}' if len(ends) > 1 else ''} ({times} would decide)"
-    return f"{letter} (a factor of {row['detects']:.3g} would be found)" if row["letter"] in ("C", "T") else letter
+    """Return the letter of a row in words, with the runs that would decide it if it is open."""
+    letter = LETTERS.get(row["letter"], "not tested" if row["untestable"] else "finding")
+    return f"open ({_times(row['more'])})" if row["letter"] == "U" else letter
+
+
+def _times(more):
+    return "more runs alone would not decide" if more == inf else f"{more:.3g} times the runs would decide"
+
+
+def judge(claims):
+    """Return claims with the columns JUDGED, which follow from the others."""
+    found = [_judgement(row) for row in claims.to_dict("records")]
+    return claims.join(pd.DataFrame(found, index=claims.index, columns=JUDGED))
+
+
+def _judgement(row):
+    """The values of JUDGED."""
+    any_letter = not row["untestable"] and (row["quote"] or not isnan(row["printed"]))
+    letter = _letter(row) if any_letter else ""
+    controls = [_letter(row, f"{name}_") if row[name] else "" for name in ("loser", "winner")]
+    more = 1 if letter != "U" else _more(row) if isnan(row["printed"]) else inf
+    return letter, *controls, more
+
+
+def _letter(row, prefix="", margin=1.0):
+    """The letter of what was measured, of the loser or of the winner."""
+    rule, interval = criterion(row, prefix)
+    return verdicts.letter(rule, interval, margin)
+
+
+def _more(row, prefix="", wanted="HWLF"):
+    """The multiple of the runs that would give one of some letters, since widths fall with the root of the runs."""
+    rule, interval = criterion(row, prefix)
+    return runs_needed(interval, lambda found: verdicts.letter(rule, found) in wanted)
+
+
+def criterion(row, prefix=""):
+    """Return the criterion of a row, and the interval of what was measured, of the loser or of the winner."""
+    return Criterion(*(row[name] for name in RULE)), Interval(*(row[f"{prefix}{end}"] for end in MEASURED))
 
 
 def read(folder: str | PathLike) -> pd.DataFrame:
@@ -131,7 +141,7 @@ def read(folder: str | PathLike) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the folder has no claims, an id is used twice, or a letter is not the one that the numbers give.
+        If the folder has no claims, or an id is used twice.
 
     Examples
     --------
@@ -145,26 +155,19 @@ def read(folder: str | PathLike) -> pd.DataFrame:
     """
     files = sorted(Path(folder).glob("*.csv"), key=lambda file: (position(file.stem), file.stem))
     if not files:
-        raise ValueError(
-            f"{folder} has no claims: run `make paper`, or `make figures` for the claims at small parameters"
-        )
+        raise ValueError(f"{folder} has no claims: run `make paper`, or `make figures` for those at small parameters")
     claims = pd.concat(map(read_file, files), ignore_index=True)
     if (twice := claims["id"].duplicated()).any():
         raise ValueError(f"the id {claims['id'][twice].iloc[0]} is used twice")
-    for row in claims.to_dict("records"):
-        _check_letters(row)
     return claims
 
 
 def read_file(file):
-    """Read the claims of one csv."""
-    claims = pd.read_csv(file, dtype=str, keep_default_na=False)
-    if missing := [name for name in COLUMNS if name not in claims]:
-        raise ValueError(f"{file} has no column {missing[0]}: run its notebook again, which writes all columns")
-    claims = claims[COLUMNS]
+    """Read the claims of one csv; a column that it lacks is empty."""
+    claims = pd.read_csv(file, dtype=str, keep_default_na=False).reindex(columns=COLUMNS, fill_value="")
     for name in NUMBERS:
         claims[name] = [float(number) if number else nan for number in claims[name]]
-    return claims
+    return judge(claims)
 
 
 def position(name):
@@ -173,28 +176,8 @@ def position(name):
     return list(PAPERS).index(paper) if paper in PAPERS else len(PAPERS)
 
 
-def _check_letters(row):
-    """Refuse a row of which a letter is not the one that its numbers give."""
-    judged = not row["untestable"] and (row["quote"] or not isnan(row["printed"]))
-    for prefix, any_letter in (("", judged), ("loser_", row["loser"]), ("winner_", row["winner"])):
-        stored, computed = row[f"{prefix}letter"], _letter(row, prefix) if any_letter else ""
-        if stored != computed:
-            raise ValueError(
-                f"claim {row['id']} says {prefix}{stored}, but its numbers say {computed}: run its notebook again"
-            )
-
-
-def _letter(row, prefix="", margin=1.0):
-    """The letter of what was measured, of the loser or of the winner."""
-    return verdicts.letter(rule_of(row), [row[f"{prefix}{end}"] for end in MEASURED], margin)
-
-
-def rule_of(row):
-    return Criterion(*(row[name] for name in RULE))
-
-
 def sentences(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the papers' sentences, each once, with its letters by text and program and its outcome.
+    """Return the papers' sentences, each once, with its two cells: by the text, and in the published program.
 
     Parameters
     ----------
@@ -204,9 +187,10 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by the id without part and reading: paper, place, quote, whole, restored, text and program (letters),
-        outcome, quantity (what was measured) and condition (for which values the sentence is true), by_text and
-        by_program (the numbers), and note (of the controls and of the margins).
+        Indexed by the id without part and reading: paper, place, quote, whole, restored, root, text and program (words
+        of `verdicts.WORDS`), quantity (what was measured), condition (for which values the sentence is true), text_said
+        and program_said (the numbers, by letter), text_note and program_note (instances, runs that would decide,
+        controls, margins).
 
     Examples
     --------
@@ -216,19 +200,18 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     >>> said = ("fiez2019", "Figure 1a", "fewer pulls", "", "ratio")
     >>> found = [Claim(Entry(f"a/x@{kind}", *said, kind, "words", Criterion(0, 1)), (x, x, x))
     ...          for kind, x in (("text", 2.0), ("program", 0.5))]
-    >>> sentences(table(found))[["text", "program", "outcome"]].to_numpy().tolist()
-    [['F', 'H', 'holds in the published program only']]
+    >>> sentences(table(found))[["text", "program"]].to_numpy().tolist()
+    [['falls', 'holds']]
     """
     lines = []
     for id, rows in by_sentence(claims[claims["quote"] != ""]).items():
-        first = rows[0]
-        if first["untestable"]:
-            judgement = ("–", "–", "untestable", *[""] * 4, first["untestable"])
-        else:
-            judgement = _judgement(rows)
-        lines.append((id, *(first[name] for name in ("paper", "place", "quote", "whole", "restored")), *judgement))
-    columns = ["id", "paper", "place", "quote", "whole", "restored", "text", "program", "outcome"]
-    columns += ["quantity", "condition", "by_text", "by_program", "note"]
+        shown = [row for row in rows if row["letter"] and row["kind"] in KINDS]
+        quantities = [row["measures"].partition("; ")[0] for row in shown]
+        texts = ["; ".join(dict.fromkeys(values)) for values in (quantities, map(condition, shown))]
+        cells = [value for kind in KINDS for value in _cell(rows, kind)]
+        lines.append((id, *(rows[0][name] for name in SENTENCE), *texts, *cells))
+    columns = ["id", *SENTENCE, "quantity", "condition"]
+    columns += [name for kind in KINDS for name in (kind, f"{kind}_said", f"{kind}_note")]
     return pd.DataFrame(lines, columns=columns).set_index("id")
 
 
@@ -240,93 +223,78 @@ def by_sentence(claims):
     return groups
 
 
-def _judgement(rows):
-    """Letters of text and program, outcome, quantity, condition, numbers by text and by program, and a note."""
-    text, program, outcome, note = _outcome(rows)
-    others = {_outcome(rows, margin)[2] for margin in (0.5, 2.0)} - {outcome}
-    notes = [note, f"{MARGINS}: {' or '.join(sorted(others))}" if others else ""]
-    notes += [CHANGED] if any(row["changed"] for row in rows) else []
-    if text == "H" and program not in "–H":
-        notes.append(f"in the published program: {LETTERS[program]}")
-    shown = [deciding(rows, kind) for kind in ("text", "program")]
-    first, second = shown if "program" not in outcome else shown[::-1]
-    quantities = [row["measures"].partition("; ")[0] for row in [*first, *second]]
-    texts = ["; ".join(dict.fromkeys(values)) for values in (quantities, map(condition, [*first, *second]))]
-    numbers = ["; ".join(with_interval(r) + _name(r, some if some[1:] else rows) for r in some) for some in shown]
-    return text, program, outcome, *texts, *numbers, "; ".join(filter(None, notes))
+def _cell(rows, kind):
+    """The word of a kind, its numbers, and a note."""
+    own = [row for row in rows if row["kind"] == kind and row["letter"]]
+    word, note = _word(own)
+    others = {_word(own, margin)[0] for margin in (0.5, 2.0)} - {word}
+    notes = [note if own else rows[0]["untestable"] if kind == "text" else ""]
+    notes += [f"waits for {row['waits']}" for row in rows if row["waits"] and row["kind"] in WAITING[kind]][:1]
+    notes += [f"{MARGINS}: {' or '.join(sorted(others))}"] if others else []
+    notes += [CHANGED] if any(row["changed"] for row in own) else []
+    return word, _numbers(own), "; ".join(filter(None, notes))
 
 
-def deciding(rows, kind):
-    """Return the rows that decide the letter of a kind: the worst, or that of each reading if it depends on them."""
-    rows = [row for row in rows if row["kind"] == kind]
-    worst_first = sorted(rows, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))
-    if _of_kind(rows, kind, 1.0) != "D":
-        return worst_first[:1]
-    of_reading = {part_and_reading(row["id"])[1]: row for row in worst_first[::-1]}
-    return [row for row in rows if row in of_reading.values()]
+def _word(rows, margin=1.0):
+    """The word of the claims of one kind, and what instances, slack, runs or controls say of it."""
+    word = verdicts.word({_letter(row, margin=margin) for row in rows})
+    if word == "open":
+        return word, _times(max(row["more"] for row in rows if _letter(row, margin=margin) == "U"))
+    if word == "holds":
+        losers = [row for row in rows if row["loser"]]
+        if sampled := max(row["sampled"] for row in rows):
+            return "not contradicted", f"on {sampled:.0f} instance{'s' * (sampled > 1)}"
+        if not losers and (slack := rows[0]["slack"]):
+            return "not contradicted", slack
+        failed = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
+        if alike := [row for row in losers if row["loser"] not in failed]:
+            return "open", _doubt(alike[0], "loser", "negative", "does not fail", "FL")
+    winners = [row for row in rows if row["winner"]]
+    if word == "falls" and winners and not any(_letter(row, "winner_", margin) == "H" for row in winners):
+        return "open", _doubt(winners[0], "winner", "positive", "does not pass", "H")
+    return word, ""
 
 
-def _name(row, rows):
-    """Return in brackets the part and the reading of a row, each only if it differs among the rows of its kind."""
-    names = part_and_reading(row["id"])
-    all_names = [part_and_reading(other["id"]) for other in rows if other["kind"] == row["kind"]]
-    differing = [name for name, others in zip(names, zip(*all_names, strict=True), strict=True) if len(set(others)) > 1]
-    return f" ({', '.join(differing)})".replace(f"{row['kind']}_", "").replace("_", " ") if differing else ""
+def _doubt(row, control, sign, fault, wanted):
+    times = _times(_more(row, f"{control}_", wanted))
+    return f"the {sign} control ({row[control]}) {fault} ({times})"
 
 
-def _outcome(rows, margin=1.0):
-    """Letters of text and program, the outcome, and what the controls say of it."""
-    text, program = (_of_kind(rows, kind, margin) for kind in ("text", "program"))
-    outcome, note = verdicts.outcome(text, program), ""
-    if outcome.startswith("holds"):
-        kind = "program" if "program" in outcome else "text"
-        if note := _doubt([row for row in rows if row["kind"] == kind], margin):
-            if kind == "text" or text == "–":
-                return text, program, "not contradicted", note
-            # If its loser does not fail, the program shows nothing, and the text decides.
-            outcome, note = verdicts.outcome(text, "U"), f"in the published program {note}"
-    winners = [row for row in rows if row["kind"] == "text" and row["winner"] and _letter(row, margin=margin) == "F"]
-    if outcome.startswith("falls") and winners and not any(_letter(row, "winner_", margin) == "H" for row in winners):
-        return text, program, "undecided", f"the positive control ({winners[0]['winner']}) does not pass"
-    return text, program, outcome, note
+def _numbers(rows):
+    """The numbers of claims of one kind, under the word of each letter if there are several letters."""
+    alike = {letter: [row for row in rows if row["letter"] == letter] for letter in LETTERS}
+    found = {letter: list(_named(rows, own)) for letter, own in alike.items() if own}
+    if len(found) == 1 and not {"W", "L"} & {*found}:
+        return ", ".join(*found.values())
+    return "; ".join(f"{LETTERS[letter]} {', '.join(numbers)}" for letter, numbers in found.items())
 
 
-def _doubt(rows, margin):
-    """Return why a sentence that holds is only not contradicted (slack, samples, a loser that does not fail), or ""."""
-    if slack := next((row["slack"] for row in rows if row["slack"]), ""):
-        return slack
-    if sampled := max((row["sampled"] for row in rows), default=0):
-        return f"in {sampled:.0f} instance{'s' * (sampled > 1)}"
-    losers = [row for row in rows if row["loser"]]
-    refused = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
-    return next(
-        (f"the negative control ({row['loser']}) does not fail" for row in losers if row["loser"] not in refused), ""
-    )
+def _named(rows, alike):
+    """Yield the numbers of claims with one letter and their names, once if a part or a reading has it throughout."""
+    names, own = ([part_and_reading(row["id"]) for row in some] for some in (rows, alike))
+    several = [len({name[at] for name in names}) > 1 for at in (0, 1)]
+    said = set()
+    for row, name in zip(alike, own, strict=True):
+        whole = [at for at in (0, 1) if {other for other in names if other[at] == name[at]} <= {*own}]
+        shown = tuple(name[at] for at in (0, 1) if several[at] and (at in whole[:1] or not whole))
+        if shown not in said:
+            said.add(shown)
+            label = " with ".join(shown).replace(f"{row['kind']}_", "").replace("_", " ")
+            yield with_interval(row) + (f" ({label})" if label else "")
 
 
-def _of_kind(rows, kind, margin):
-    letters = {}
-    for row in rows:
-        if row["kind"] == kind:
-            letters[part_and_reading(row["id"])] = _letter(row, margin=margin)
-    return verdicts.of_kind(letters)
-
-
-def totals(claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Count the sentences of each paper by outcome.
+def totals(claims: pd.DataFrame) -> pd.DataFrame:
+    """Count the sentences of each paper by the words of their two cells.
 
     Parameters
     ----------
     claims : DataFrame
         Claims as `ledger.read` returns them.
-    errata : DataFrame, optional
-        Errata as `errata.read` returns them, of which those of the kind error are counted.
 
     Returns
     -------
     DataFrame
-        One row per paper and a last row "all"; a column for each outcome, "sentences", "changed by margins" (how many
-        would have another outcome with margins half or twice as wide), and "errors found".
+        Two rows per paper, such as "fiez2019, text" and "fiez2019, program", and a column for each word.
 
     Examples
     --------
@@ -334,25 +302,20 @@ def totals(claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> pd.DataF
     >>> from bandits_companion.registry import Entry
     >>> from bandits_companion.verdicts import Criterion
     >>> entry = Entry("a/x", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Criterion(0, 1))
-    >>> totals(table([Claim(entry, (0.5, 0.4, 0.6))])).loc["all", ["holds by the text", "sentences"]].tolist()
-    [1, 1]
+    >>> totals(table([Claim(entry, (0.5, 0.4, 0.6))])).loc["fiez2019, text", "holds"]
+    np.int64(1)
     """
     found = sentences(claims)
-    counts = counts_by_paper(found, "outcome", OUTCOMES)
-    counts = counts.assign(sentences=counts.sum(axis=1))
-    starred = found.assign(starred=found["note"].str.contains(MARGINS)).groupby("paper")["starred"].sum()
-    counts["changed by margins"] = starred.reindex(counts.index, fill_value=0).astype(int)
-    counts.loc["all", "changed by margins"] = starred.sum()
-    if errata is None:
-        return counts
-    found = counts_by_paper(errata, "kind", ["error"])["error"].reindex(counts.index, fill_value=0)
-    found["all"] = found.drop("all").sum()
-    return counts.assign(**{"errors found": found})
+    rows = {
+        f"{paper}, {kind}": [(own[kind] == word).sum() for word in WORDS]
+        for paper in sorted(set(found["paper"]), key=position)
+        for kind in KINDS
+        for own in [found[found["paper"] == paper]]
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(WORDS)).rename_axis("paper")
 
 
-def counts_by_paper(rows, column, columns):
-    """Count the rows of each paper by what stands in a column, with a last row "all"."""
-    counts = pd.crosstab(rows["paper"], rows[column]).reindex(columns=columns, fill_value=0)
-    counts = counts.loc[sorted(counts.index, key=position)]
-    counts.loc["all"] = counts.sum()
-    return counts.rename_axis(columns=None)
+def roots(found):
+    """Return how many slips the sentences that fall by the text have: those with the same root share one."""
+    fallen = found[found["text"] == "falls"]
+    return len({root or id for id, root in fallen["root"].items()})

@@ -9,14 +9,14 @@ import pandas as pd
 import yaml
 
 from bandits_companion.claims_table import sentences
-from bandits_companion.ledger import anchor, markdown
+from bandits_companion.ledger import anchor, markdown, verdict
 from bandits_companion.registry import PAPERS, sentence
 from bandits_lib.files import atomic_write
 
 KINDS = ("claims", "errata", "not testable", "open")
 INTRODUCTION = (
     "The tables list every theorem, figure, table and experiment of the papers. Each line has the claims that test it "
-    "with their outcomes, the errata about it, or the reason why it is not tested."
+    "and whether they hold, the errata about it, or the reason why it is not tested."
 )
 
 
@@ -86,24 +86,25 @@ def matching(wanted, ids):
 
 
 def page(tested: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """Return the coverage as Markdown: for each paper a table of items with claims, outcomes, errata and reasons."""
-    outcomes = dict.fromkeys(claims["id"].map(sentence), "finding") | sentences(claims)["outcome"].to_dict()
+    """Return the coverage as Markdown: for each paper a table of items with claims, words, errata and reasons."""
+    words = dict.fromkeys(claims["id"].map(sentence), "finding")
+    words |= {id: verdict(row) for id, row in sentences(claims).iterrows()}
     parts = ["# What is tested", INTRODUCTION]
     for paper, rows in tested.groupby("paper", sort=False):
-        shown = [(row["item"], _tests(row, outcomes, paper), _rest(row)) for row in rows.to_dict("records")]
+        shown = [(row["item"], _tests(row, words, paper), _rest(row)) for row in rows.to_dict("records")]
         table = pd.DataFrame(shown, columns=["place in the paper", "claims", "errata and reasons"])
         parts += [f"## {paper}", markdown(table)]
     return "\n\n".join(parts) + "\n"
 
 
-def _tests(row, outcomes, paper):
-    """Return claims with their outcomes, those of one outcome together."""
+def _tests(row, words, paper):
+    """Return claims with their words, those with the same words together."""
     groups: dict[str, list] = {}
-    for id in dict.fromkeys(id for wanted in row["claims"] for id in matching(wanted, outcomes) or [wanted]):
+    for id in dict.fromkeys(id for wanted in row["claims"] for id in matching(wanted, words) or [wanted]):
         name = id.partition("/")[2]
         link = name if "*" in id else f"[{name}](ledger/{paper}.md#{anchor(id)})"  # a pattern that nothing fits
-        groups.setdefault(outcomes.get(id, "not yet measured"), []).append(link)
-    return "; ".join(f"{', '.join(links)}: {outcome}" for outcome, links in groups.items())
+        groups.setdefault(words.get(id, "not yet measured"), []).append(link)
+    return "; ".join(f"{', '.join(links)}: {said}" for said, links in groups.items())
 
 
 def _rest(row):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from bandits_companion.claims_table import counts_by_paper, position
+from bandits_companion.claims_table import position
 from bandits_companion.ledger import markdown, quoted
 from bandits_companion.registry import PAPERS
 from bandits_lib.files import atomic_write
@@ -122,7 +122,9 @@ def counts(errata: pd.DataFrame) -> pd.DataFrame:
     >>> counts(pd.DataFrame([dict(paper="fiez2019", kind="error")])).loc["all"].tolist()
     [1, 0, 0, 0]
     """
-    return counts_by_paper(errata, "kind", list(KINDS))
+    papers = sorted(set(errata["paper"]), key=position)
+    found = pd.crosstab(errata["paper"], errata["kind"]).reindex(papers, columns=list(KINDS), fill_value=0)
+    return pd.concat([found, found.sum().rename("all").to_frame().T]).rename_axis("paper")
 
 
 def _entry(row):

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 from os import PathLike
-from os.path import commonprefix
 from pathlib import Path
 
 import pandas as pd
@@ -13,34 +12,40 @@ import yaml
 from matplotlib.axes import Axes
 
 from bandits_companion.claims_table import (
+    KINDS,
     MARGINS,
     by_sentence,
     condition,
+    criterion,
     csv_of,
-    holds_for,
     judged,
     read,
     read_file,
+    roots,
     sentences,
     totals,
     with_interval,
 )
 from bandits_companion.registry import COPIES, PAPERS, find, part_and_reading, sentence
-from bandits_companion.verdicts import LETTERS, OUTCOMES
+from bandits_companion.verdicts import LETTERS, WORDS, as_described
 from bandits_lib.figures.results import CHECKOUT
 from bandits_lib.files import atomic_write
 
-__all__ = ["box", "outcomes", "read", "save", "sentences", "totals"]
+__all__ = ["box", "picture", "read", "save", "sentences", "totals"]
 
-HELD, FELL = ("H", "C"), ("F", "I")
 WIDTH = 80  # characters of a cell, at most
-KINDS = {"text": "by the text", "program": "in the published program"}
 INTRODUCTION = (
-    "This page lists the sentences of the paper with their outcomes. The link of a sentence leads to what was measured "
-    "for it. There, each number has its 95 % interval and, in round brackets, the values for which the words are true. "
-    "A negative control is a case for which the sentence is false: it must fail the same test. A positive control must "
-    "pass the test. "
+    "This page lists the sentences of the paper and says of each whether it holds by the text and in the published "
+    "program. The link of a sentence leads to what was measured for it. There, each number has its 95 % interval and, "
+    "in round brackets, the values for which the words are true. A negative control is a case for which the sentence "
+    "is false: it must fail the same test. A positive control must pass the test. A star marks a word that "
+    "would change if all margins were half or twice as wide. "
     "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
+)
+RUN = (
+    "This box is from the run at the paper's scale. A star marks a word that would change if all margins were half or "
+    "twice as wide. The outputs below are from the parameters that this notebook sets, by default those of a small run "
+    "that decides nothing."
 )
 
 
@@ -65,6 +70,7 @@ def quoted(text):
 def short(text, width=WIDTH):
     """Return a text that fits a cell: whole words, and no formula that is cut."""
     text = quoted(text)
+    width -= text.count("|")  # which tables escape
     if len(text) <= width:
         return text
     cut = text[: width - 3].rsplit(" ", 1)[0]
@@ -88,13 +94,12 @@ def anchor(id: str) -> str:
     return f"{paper}-{section.strip('_') or words}-{name}"
 
 
-def totals_block(claims, errata=None):
-    """Return the totals as Markdown, a column for each paper, without the outcomes that no sentence has."""
-    table = totals(claims, errata)
-    table = table[[column for column in table if column not in OUTCOMES or table.loc["all", column]]]
-    if len(table) == 2:  # one paper, of which "all" would say the same
-        table = table.drop(index="all")
-    return markdown(table.T.reset_index(names="sentences").replace("sentences", "all sentences"))
+def totals_block(claims):
+    """Return the totals as Markdown, and how many roots the sentences that fall have."""
+    found = sentences(claims)
+    said = f"{(found['text'] == 'falls').sum()} fall by the text. These have {roots(found)} roots, since sentences that"
+    table = markdown(totals(claims).reset_index())
+    return f"{table}\n\nOf {len(found)} sentences {said} fall by the same slip share one."
 
 
 def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) -> str:
@@ -112,9 +117,9 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     Returns
     -------
     str
-        A table: the paper's words, the outcome, what was measured, when the words are true, and the judgement with
-        its numbers by the text and in the published program. Below it: how many sentences hold, and, unless `whole`,
-        from which run the numbers are.
+        Whether the curves of each figure have the order and the growth that the paper describes, and how many
+        sentences about it hold. A table: the paper's words, what was measured, when the words are true, and the two
+        cells with their numbers. Below it, unless `whole`: from which run the numbers are.
 
     Examples
     --------
@@ -124,39 +129,45 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     """
     if claims is None:
         claims = read_file(CHECKOUT / "figures" / "claims.csv")
-    found = sentences(claims[claims["id"].str.startswith(f"{notebook}/")])
+    claims = claims[claims["id"].str.startswith(f"{notebook}/")]
+    found = sentences(claims)
     if found.empty:
         return "No sentence of the paper is judged here yet."
     path = f"../figures/ledger/{found['paper'].iloc[0]}.md"
+    measured = by_sentence(claims)
     about = {_title(*named): _about(found, *named) for *named, _ in _figures(notebook)}
     first = pd.concat([found[:0], *about.values()]).index.unique()  # what is about a figure stands above the rest
     rows = []
     for id, row in found.loc[[*first, *found.index.difference(first, sort=False)]].iterrows():
         place = row["place"][:1].upper() + row["place"][1:]
         words = _said(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
-        outcome, *letters = _cells(row)
-        numbers = map(_with_numbers, letters, row[["by_text", "by_program"]])
         condition = row["condition"].replace("true if ", "")
         link = f"[{place}: {words}]({path}#{anchor(id)})"
-        rows.append((link, outcome, short(row["quantity"]), short(condition), *numbers))
-    parts = [markdown(pd.DataFrame(rows, columns=BOX))]
-    for title, own in about.items():
-        counts = [f"{words} {counted}" for kind, words in KINDS.items() if (counted := _counted(own, kind))]
-        parts += [f"{title}: {'; '.join(counts)}."] if counts else []
-    named = found[["by_text", "by_program"]].map(lambda numbers: "(" in numbers).any(axis=None)
-    brackets = " Words in brackets name the part of a sentence that decides, the reading, or both." if named else ""
-    parts.append(of_figure(found, "All sentences of this page" if about else "Sentences") + brackets)
-    return "\n\n".join(parts if whole else [*parts, _run(notebook)])
+        rows.append((link, short(row["quantity"]), short(condition), *(_with_numbers(row, kind) for kind in KINDS)))
+    parts = [
+        " ".join([f"**{title}.**", *_shapes([r for id in own.index for r in measured[id]]), _counts(own)])
+        for title, own in about.items()
+        if len(own)
+    ]
+    parts += [markdown(pd.DataFrame(rows, columns=BOX)), f"All sentences of this page. {_counts(found)}"]
+    return "\n\n".join(parts if whole else [*parts, RUN])
 
 
-def _run(notebook):
-    """Return in words from which run the numbers of a box are, with links to its figures."""
-    figures = [f"[{_title(*named)}](../{path})" for *named, path in _figures(notebook)]
-    drew = f", which also drew {' and '.join(figures)}" if figures else ""
-    return (
-        f"This box is from the run at the paper's scale{drew}. The outputs below are from the parameters that this "
-        "notebook sets, by default those of a small run that decides nothing."
-    )
+GROWTH = re.compile("(exponent|change of|additional pulls|gain in)")
+
+
+def _shapes(rows):
+    """Yield in words how often the curves have the order and the growth that the claims about a figure describe."""
+    described = [
+        (r["kind"], bool(GROWTH.match(r["measures"])), as_described(*criterion(r))) for r in rows if r["letter"]
+    ]
+    for grows, shape in enumerate(("order", "growth")):
+        counts = []
+        for kind, words in KINDS.items():
+            seen = [right for *of, right in described if of == [kind, grows] and right is not None]
+            counts += [f"{words} in {sum(seen)} of {len(seen)} comparisons"] * bool(seen)
+        if counts:
+            yield f"The {shape} of the curves is as the paper describes it: {' and '.join(counts)}."
 
 
 def in_detail(notebook: str, claims: pd.DataFrame) -> str:
@@ -164,56 +175,57 @@ def in_detail(notebook: str, claims: pd.DataFrame) -> str:
     claims = claims[claims["id"].str.startswith(f"{notebook}/")]
     found, measured = sentences(claims), by_sentence(claims)
     parts = [_details(id, row, measured[id], row["place"]) for id, row in found.iterrows()]
-    rest = _findings(claims[claims["quote"] == ""], lambda id: id.partition("/")[2])
+    rest = [*_findings(claims[claims["quote"] == ""], lambda id: id.partition("/")[2])]
     return "\n\n".join([*parts, *(["**Findings of this companion**", *rest] if rest else [])])
 
 
-CELLS = ["outcome", "text", "program"]
-BOX = ["the paper says", "outcome", "quantity", "true if", *KINDS.values()]
+BOX = ["the paper says", "quantity", "true if", *KINDS.values()]
 
 
-def _cells(row):
-    return row["outcome"] + r" \*" * (MARGINS in row["note"]), LETTERS[row["text"]], LETTERS[row["program"]]
+def _word(row, kind, text=""):
+    """Return a cell that begins with its word, with a star if other margins would change it."""
+    return (text or row[kind]).replace(row[kind], row[kind] + r" \*" * (MARGINS in row[f"{kind}_note"]), 1)
 
 
-def _with_numbers(letter, numbers):
-    """Return a letter in words with what was measured, without intervals if they make the cell too wide."""
-    text = f"{letter}: {numbers}" if numbers else letter
-    return short(text if len(text) <= WIDTH else re.sub(r" \[.*?\]", "", text))
+def _with_numbers(row, kind):
+    """Return a cell: the word, what instances or runs say of it, and as many of the numbers as fit."""
+    note = row[f"{kind}_note"].partition("; ")[0]
+    word = row[kind] + (f" ({note})" if note and row[kind] in ("open", "not contradicted") else "")
+    whole = f"{word}: {row[f'{kind}_said']}" if row[f"{kind}_said"] else word
+    alone = re.sub(r" \[.*?\]", "", whole)
+    names = re.sub(r"-?[\d.]+(?:e[-+]\d+)? \(([^()]*)\)", r"\1", alone)
+    text = next((text for text in (whole, alone, names) if len(text) < WIDTH - 2), names)
+    return _word(row, kind, short(text, WIDTH - 3))
 
 
-def of_figure(table, which="Sentences"):
-    """Return in words how many of some sentences hold by the text and in the published program, and how firmly."""
-    counts = [
-        f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(table), strict=True) if ran
-    ]
-    if not counts:
-        return "No sentence here can be tested."
-    starred = rf" \* changes {MARGINS}." if table["note"].str.contains(MARGINS).any() else ""
-    return f"{which} that hold, are compatible or are not contradicted: {', '.join(counts)}.{starred}"
+def _counts(table):
+    """Return in words how many of some sentences have which word, by kind."""
+    said = "; ".join(f"{words} {counted}" for kind, words in KINDS.items() if (counted := _counted(table, kind)))
+    return f"{said[:1].upper()}{said[1:]}."
 
 
-def _held(table):
-    """Return for each kind how many of the sentences hold, and how many were run."""
-    return [(table[kind].isin(HELD).sum(), (table[kind] != "–").sum()) for kind in KINDS]
+def verdict(row):
+    """Return the two cells of a sentence in words; what was not run in the published program is left out."""
+    text = row["text"] + " by the text" * (row["text"] != "not tested")
+    return f"{text}, {row['program']} in the published program" if row["program"] != "not tested" else text
 
 
-def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, details: bool = True) -> str:
+def page(paper: str, claims: pd.DataFrame, details: bool = True) -> str:
     """Return the ledger of one paper as Markdown: totals, a table for each place, and what was measured.
 
     Without `details` only the tables, with whole formulas. No other cell is wider than WIDTH characters."""
     claims = claims[claims["paper"] == paper]
-    own = None if errata is None else errata[errata["paper"] == paper]
     copy = f"Quotations were compared with a text of the published paper whose SHA-256 is `{COPIES[paper]}`."
     order = {sentence(id): n for n, id in enumerate(find())}  # claims.yaml begins with what the abstract says
     found = sentences(claims).sort_index(key=lambda ids: ids.map(lambda id: order.get(id, 0)), kind="stable")
-    parts = [f"# Ledger of {paper} ({PAPERS[paper]})", INTRODUCTION, totals_block(claims, own), copy]
+    parts = [f"# Ledger of {paper} ({PAPERS[paper]})", INTRODUCTION, totals_block(claims), copy]
     measured = by_sentence(claims)
     for place, rows in found.groupby("place", sort=False):
         table = [
-            (f"[{_said(row['quote'], 50, not details)}](#{anchor(id)})", *_cells(row)) for id, row in rows.iterrows()
+            (f"[{_said(row['quote'], 50, not details)}](#{anchor(id)})", *(_word(row, kind) for kind in KINDS))
+            for id, row in rows.iterrows()
         ]
-        parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS]))]
+        parts += [f"## {place}", _counts(rows), markdown(pd.DataFrame(table, columns=["sentence", *KINDS.values()]))]
         parts += [_details(id, row, measured[id], _link(id)) for id, row in rows.iterrows()] if details else []
     if len(rest := claims[claims["quote"] == ""]) and details:
         parts += ["## Findings of this companion", *_findings(rest, _link)]
@@ -227,11 +239,12 @@ def _link(id):
 
 def _details(id, row, claims, source):
     """Return one sentence, with its source in brackets and everything that was measured, as Markdown."""
-    note = f" ({row['note']})" if row["note"] and row["outcome"] != "untestable" else ""
+    said = {kind: (row[f"{kind}_said"] if row[kind] == "partly" else "", row[f"{kind}_note"]) for kind in KINDS}
+    notes = [f"- {KINDS[kind]}: {'; '.join(filter(None, cell))}" for kind, cell in said.items() if any(cell)]
     restored = " (restored from damaged text)" if row["restored"] else ""
-    head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
+    head = f'<a id="{anchor(id)}"></a>**{verdict(row)}**: '
     words = f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"
-    return "\n".join([words, *measurements(claims)])
+    return "\n".join([words, *notes, *measurements(claims)])
 
 
 def measurements(claims):
@@ -245,27 +258,17 @@ def measurements(claims):
 def _alike(claims):
     """Return the lines of claims that measure the same thing; what they measure stands once."""
     if claims[0]["untestable"]:
-        return [f"- not testable: {claims[0]['untestable']}"]
-    if len(claims) == 1:
-        return [f"- *{_names(claims[0])}*: {claims[0]['measures']}. Measured: {_measured(claims[0])}"]
-    pieces = [claim["measures"].split("; ") for claim in claims]
-    shared = len(commonprefix(pieces))
-    lines = [f"- {'; '.join(pieces[0][:shared])}:"]
-    for claim, own in zip(claims, pieces, strict=True):
-        rest = f" ({'; '.join(own[shared:])})" if own[shared:] else ""
-        lines.append(f"  - *{_names(claim)}*{rest}: {_measured(claim)}")
-    return lines
+        return []
+    pieces = [claim["measures"].partition("; ")[::2] for claim in claims]
+    lines = [f"  - *{_names(claim)}*{f' ({own})' if own else ''}: {_measured(claim)}"
+             for claim, (_, own) in zip(claims, pieces, strict=True)]  # fmt: skip
+    return [f"- {pieces[0][0]}:", *lines]
 
 
 def _explanations(claims):
-    """Return a line for each explanation, with the parts and readings that it explains unless it explains all."""
-    explained: dict[str, list] = {}
-    for claim in claims:
-        explained.setdefault(claim["explanation"], []).append(f"*{_names(claim)}*")
-    for text, names in explained.items():
-        of = f" ({'; '.join(names)})" if len(explained) > 1 else ""
-        if text:
-            yield f"- Explanation{of}: {text}"
+    """Return a line for each explanation, with the letter that it explains."""
+    explained = dict.fromkeys((claim["letter"], claim["explanation"]) for claim in claims if claim["explanation"])
+    return [f"- Explanation{f' ({LETTERS[letter]})' if letter else ''}: {text}" for letter, text in explained]
 
 
 def _names(claim):
@@ -276,7 +279,7 @@ def _names(claim):
 
 def _measured(claim):
     """Return the number of one part under one reading, its letter and its controls."""
-    text = f"{with_interval(claim)} ({condition(claim)}): {judged(claim)}."
+    text = with_interval(claim) + (f" ({condition(claim)}): {judged(claim)}." if claim["letter"] else "")
     for name, called in (("loser", "Negative control"), ("winner", "Positive control")):
         if claim[name]:
             ends = {end: claim[f"{name}_{end}"] for end in ("estimate", "low", "high")}
@@ -285,21 +288,13 @@ def _measured(claim):
 
 
 def _findings(claims, source):
-    """Return findings as lines of Markdown, with `source` of each id; the first of a name has its anchor."""
-    seen, lines = set(), []
-    for claim in claims.to_dict("records"):
-        at = anchor(claim["id"])
-        mark = "" if at in seen else f'<a id="{at}"></a>'
-        printed = f" ({holds_for(claim)}: {judged(claim)})" if claim["letter"] else ""
-        lines.append(
-            f"- {mark}{claim['place']}: {claim['measures']}: {with_interval(claim)}{printed} ({source(claim['id'])})"
-        )
-        seen.add(at)
-    return lines
+    """Return findings as Markdown, with an anchor for each name."""
+    for id, rows in by_sentence(claims).items():
+        place = f'<a id="{anchor(id)}"></a>{rows[0]["place"]} ({source(id)})'
+        yield "\n".join([place, *measurements(rows)])
 
 
 FIGURE = re.compile(r"\w+/(table_)?(\d+)(\w*)")
-PLURAL = {"holds": "hold", "falls": "fall", "depends": "depend"}
 
 
 def figures_block(claims):
@@ -345,16 +340,10 @@ def _about(table, word, number, letters):
 
 
 def _counted(table, kind):
-    """Return in words how many of some sentences have which letter, and, by the text, how many cannot be tested."""
-    words = [*table[kind].drop(table.index[table[kind] == "–"]).map(LETTERS)]
-    words += ["untestable"] * (table["outcome"] == "untestable").sum() if kind == "text" else []
-    counts = {word: words.count(word) for word in [*LETTERS.values(), "untestable"]}
-    return ", ".join(f"{n} {PLURAL.get(word, word) if n > 1 else word}" for word, n in counts.items() if n)
-
-
-def fill_readme(text, claims, errata=None):
-    """Return the README with its totals and figures."""
-    return filled(text, {"totals": totals_block(claims, errata), "figures": figures_block(claims)})
+    """Return in words how many of some sentences have which word; what has no program is left out."""
+    counts = table[kind].value_counts()
+    words = [word for word in WORDS if word in counts and (kind == "text" or word != "not tested")]
+    return ", ".join(f"{word} {counts[word]}" for word in words)
 
 
 def filled(text, blocks):
@@ -368,15 +357,19 @@ def filled(text, blocks):
     return text
 
 
-# By outcome: colours that colour-blind readers tell apart (Okabe and Ito), shapes that are told apart in print
-MARKS = ["o", "P", "v", "^", "<", "D", "*", "s", "s", ".", "x", "X"]
-COLOURS = (
-    ["#009e73", "#56b4e9", "#009e73", "#009e73", "#e69f00", "#0072b2", "#cc79a7"] + ["#a0a0a0"] * 3 + ["#d55e00"] * 2
-)
+# By word: colours that colour-blind readers tell apart (Okabe and Ito), shapes that are told apart in print
+LOOKS = {
+    "holds": ("o", "#009e73"),
+    "partly": ("D", "#e69f00"),
+    "falls": ("X", "#d55e00"),
+    "open": ("s", "#a0a0a0"),
+    "not contradicted": ("v", "#009e73"),
+    "not tested": (".", "#a0a0a0"),
+}
 
 
-def outcomes(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
-    """Draw one mark per sentence, with a row for each place; shape and colour show the outcome.
+def picture(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
+    """Draw one mark per sentence, with a row for each place; shape and colour show the word by the text.
 
     Parameters
     ----------
@@ -393,21 +386,18 @@ def outcomes(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
     Examples
     --------
     >>> from bandits_companion.claims import table
-    >>> outcomes([], table([]))
+    >>> picture([], table([]))
     []
     """
     found = sentences(claims).reset_index()
-    found = found.sort_values("outcome", key=lambda column: column.map(OUTCOMES.index), kind="stable")
-    found, seen = found.assign(at=found.groupby(["paper", "place"]).cumcount()), set(found["outcome"])
+    found = found.sort_values("text", key=lambda column: column.map(WORDS.index), kind="stable")
+    found = found.assign(at=found.groupby(["paper", "place"]).cumcount())
     for ax, (paper, of_paper) in zip(axes, found.sort_index().groupby("paper", sort=False), strict=True):
         places = list(dict.fromkeys(of_paper["place"]))
-        for outcome, marker, colour in zip(OUTCOMES, MARKS, COLOURS, strict=True):
-            chosen = of_paper[of_paper["outcome"] == outcome]
-            if outcome in seen:
-                rows = chosen["place"].map(places.index)
-                ax.scatter(
-                    chosen["at"], rows, marker=marker, color=colour, s=13, lw=0 if marker != "x" else 1, label=outcome
-                )
+        for word, (marker, colour) in LOOKS.items():
+            chosen = of_paper[of_paper["text"] == word]
+            rows = chosen["place"].map(places.index)
+            ax.scatter(chosen["at"], rows, marker=marker, color=colour, s=13, lw=0, label=word)
         labels = [place[:1].upper() + place[1:] for place in places]
         ax.set(yticks=range(len(places)), xticks=[], xlabel=paper, xlim=(-1, found["at"].max() + 1))
         ax.set_yticklabels(labels, fontsize=7)
@@ -416,13 +406,13 @@ def outcomes(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
     return axes
 
 
-def save(claims: pd.DataFrame, out: str | PathLike, errata: pd.DataFrame | None = None) -> None:
+def save(claims: pd.DataFrame, out: str | PathLike) -> None:
     """Write figures/claims.csv, figures/ledger/<paper>.md and the tables of README.md, all below `out`.
 
     Parameters
     ----------
-    claims, out, errata : DataFrame, str or path-like, DataFrame
-        Claims as `ledger.read` returns them, the folder to write to, and errata as `errata.read` returns them.
+    claims, out : DataFrame, str or path-like
+        Claims as `ledger.read` returns them, and the folder to write to.
 
     Examples
     --------
@@ -432,6 +422,7 @@ def save(claims: pd.DataFrame, out: str | PathLike, errata: pd.DataFrame | None 
     figures = Path(out) / "figures"
     atomic_write(figures / "claims.csv", csv_of(claims), parents=True)
     for paper in dict.fromkeys(claims["paper"]):
-        atomic_write(figures / "ledger" / f"{paper}.md", page(paper, claims, errata), parents=True)
+        atomic_write(figures / "ledger" / f"{paper}.md", page(paper, claims), parents=True)
     if (readme := Path(out) / "README.md").exists():
-        atomic_write(readme, fill_readme(readme.read_text(encoding="utf-8"), claims, errata))
+        blocks = {"totals": totals_block(claims), "figures": figures_block(claims)}
+        atomic_write(readme, filled(readme.read_text(encoding="utf-8"), blocks))

@@ -22,10 +22,8 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment
 
-from bandits_companion import claims_table
-from bandits_companion.claims_table import position, read_file
+from bandits_companion.claims_table import read_file, totals
 from bandits_companion.ledger import markdown
-from bandits_companion.verdicts import AGREES, FALLS
 from bandits_lib.figures import parameters
 from bandits_lib.figures.comparison import Comparison
 from bandits_lib.figures.parameters import ELSEWHERE
@@ -244,17 +242,15 @@ def last_line(error):
     return lines[-1] if lines else type(error).__name__
 
 
-def close(played: Iterable[Execution], seconds, run: Folders, page, compared):
+def close(played: Iterable[Execution], seconds, run: Folders, page):
     """Write the page; return about ten lines that summarise the run."""
     played = list(played)
     root, failed = run.notebooks.parent, {one.name: one.error for one in played if one.error}
-    claims = _claims(run.out / "figures", [one.name for one in played if not one.error])
     save(page / PAGE, run, failed)
     drawn = sum(name in {one.name for one in played} - set(failed) for name, _ in figures(run))
     lines = [f"{count(len(played), 'notebook')} in {duration(seconds / 60)}, {count(drawn, 'figure')}, {run.scale}"]
     lines += [f"FAILED {name}: {why} ({shown(run.executed / name, root)}.ipynb)" for name, why in failed.items()]
-    if not claims.empty:
-        lines += _sentences(claims, run, compared)
+    lines += _sentences(run.out / "figures", [one.name for one in played if not one.error], run.scale)
     beside = "beside the one at the papers' scale, " if run.beside else ""
     return "\n".join([*lines, f"open {shown(page / PAGE, root)}: every figure {beside}with its data and its notebook"])
 
@@ -300,29 +296,11 @@ def count(number, word):
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _claims(folder, names):
-    files = [folder / "claims" / f"{name}.csv" for name in sorted(names, key=lambda name: (position(name), name))]
-    saved = [file for file in files if file.exists()]
-    return pd.concat(map(read_file, saved), ignore_index=True) if saved else pd.DataFrame()
-
-
-def _sentences(claims, run, compared):
-    """Return the totals by paper as lines, beside those of the same notebooks in `run.beside`."""
-    tables = {run.scale: totals(claims)}
-    if tables[run.scale].empty:
-        return []
-    if run.beside and not (other := _claims(run.beside, sorted(set(claims["id"].str.partition("/")[0])))).empty:
-        tables[compared] = totals(other)
-    lines = pd.concat(tables, axis=1).fillna(0).astype(int).rename_axis(None).to_string().splitlines()
-    where = f" (figures/ledger has those {compared}, which count)" if len(tables) > 1 else ""
-    return [f"The papers' sentences{where}:", *(line.rstrip() for line in lines)]
-
-
-def totals(claims):
-    """Count by paper the sentences that hold, that fall, and all others."""
-    counts = claims_table.totals(claims).drop(index="all")
-    holds, falls = counts[list(AGREES)].sum(axis=1), counts[list(FALLS)].sum(axis=1)
-    return pd.concat([holds, counts["sentences"] - holds - falls, falls], axis=1, keys=["hold", "other", "fall"])
+def _sentences(folder, names, scale):
+    """Return the totals of a run as lines."""
+    files = [file for name in sorted(names) if (file := folder / "claims" / f"{name}.csv").exists()]
+    counts = totals(pd.concat(map(read_file, files), ignore_index=True)) if files else pd.DataFrame()
+    return [f"The papers' sentences {scale}:", *counts.rename_axis(None).to_string().splitlines()] * bool(len(counts))
 
 
 def duration(minutes):

@@ -6,7 +6,7 @@ id of what is measured is <notebook>/<name>.<part>@<reading>. CONTRIBUTING.md li
 
 import re
 from functools import lru_cache
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 from statistics import NormalDist
 from typing import NamedTuple
@@ -24,18 +24,22 @@ COPIES = {  # SHA-256 of the texts of the published papers from which sentences 
     "azizi2022": "bcb41748326c8e59d822b9e881b45d4274553496e3419ced898d0feef618e906",
     "weltz2023": "ad80cee62c39d845827fb520e5653f40803764068100a9dda1a9d1c587ce5a37",
 }
-TESTED = ("holds", "graded", "closeness", "printed")
-RULES = (*TESTED, "untestable")
-OF_RULE = (*TESTED, "side", "margin", "edge")
-OF_PART = ("measures", "why", "loser", "winner", "slack", "sampled", *OF_RULE)
-OF_READING = ("kind", "measures", "with", "why", "sampled")
-FIELDS = ("place", "quote", "whole", "restored", "parts", "readings", "kind", "untestable", *OF_PART)
-TEXTS = ("place", "quote", "whole", "measures", "with", "loser", "winner", "slack", "untestable")
-EDGES = ("words", "paper", "theory", "grade")
+RULES = ("holds", "graded", "closeness", "printed", "untestable")
+CONTROLS = ("loser", "winner", "slack", "sampled", "waits")
+KEPT = (*CONTROLS, "untestable", "root")  # of an entry's fields, as they are
+OF_PART = ("measures", "readings", "side", "margin", "edge", "why", *CONTROLS, *RULES[:-1])
+OF_READING = ("kind", "measures", "with", "why", "sampled", "waits")
+FIELDS = ("place", "quote", "whole", "restored", "root", "parts", "kind", "untestable", *OF_PART)
+TEXTS = ("place", "quote", "whole", "root", "measures", "with", "loser", "winner", "slack", "untestable", "waits")
+CHOICES = {
+    "kind": KINDS,
+    "edge": ("words", "paper", "theory", "grade"),
+    "graded": ("large", "small"),
+    "closeness": tuple(RULER),
+    "side": ("below", "both", "some"),
+}
 ID = re.compile(rf"(?:{'|'.join(PAPERS)})_\w+/\w+")
 NAME = re.compile(r"[\w+-]+")
-# papers of which every sentence names a loser and a winner
-CONTROLLED: tuple[str, ...] = ("fiez2019", "jedra2020", "azizi2022", "weltz2023")
 
 
 class Entry(NamedTuple):
@@ -58,6 +62,8 @@ class Entry(NamedTuple):
     error: float = 0.0  # standard error of a printed number
     factor: float = 0.0  # so many of them are half of its 95 % interval
     restored: str = ""  # "restored" if a part of the quotation is damaged in the text and was restored
+    waits: str = ""  # what would decide the sentence, or decide it better, and cannot be had yet
+    root: str = ""  # the slip that several sentences share
     why: dict[str, str] = {}  # explanations of letters
 
 
@@ -87,13 +93,10 @@ def faults_of(id, entry):
     if not isinstance(entry, dict):
         yield "an entry is a mapping of fields"
         return
-    yield from _unknown(entry, FIELDS)
     if not entry.get("place"):
         yield "place missing"
-    nested = [*_nested_faults(entry)]
-    yield from nested or (
-        f for _, whole in _measured(str(id), entry) for f in _faults(str(id).partition("_")[0], whole)
-    )
+    outer = [*_unknown(entry, FIELDS), *_nested_faults(entry)]
+    yield from outer or (fault for _, whole in _measured(id, entry) for fault in _faults(whole))
 
 
 def _nested_faults(entry):
@@ -114,79 +117,52 @@ def _unknown(fields, allowed):
         yield f"unknown fields {', '.join(unknown)}; the allowed fields are {', '.join(allowed)}"
 
 
-def _faults(paper, part):
+def _faults(part):
     """Yield what is wrong with one part under one reading."""
-    kinds = [name for name in RULES if name in part]
-    if part.get("kind") not in KINDS:
-        yield f"kind must be one of {', '.join(KINDS)}; it is {part.get('kind')!r}"
+    rules = [name for name in RULES if name in part]
+    for name, allowed in CHOICES.items():
+        if name in part and part[name] not in allowed:
+            yield f"{name} must be one of {', '.join(allowed)}; it is {part[name]!r}"
     if texts := [name for name in TEXTS if not isinstance(part.get(name, ""), str)]:
         yield f"{', '.join(texts)} must be text"
     if type(part.get("sampled", 1)) is not int or part.get("sampled", 1) < 1:
         yield f"sampled must be a number of instances; it is {part['sampled']!r}"
-    if not part.get("measures") and "untestable" not in part:
-        yield "measures missing"
-    if not isinstance(part.get("why", {}), dict) or not set(part.get("why", {})) <= set(LETTERS):
-        yield f"why must explain letters, {', '.join(LETTERS)}; it is {part.get('why')!r}"
+    if not isinstance(part.get("why", {}), dict) or not set(part.get("why", {})) <= {*LETTERS, "–"}:
+        yield f"why must explain letters, {', '.join(LETTERS)} or –; it is {part.get('why')!r}"
     if not part.get("quote"):
-        if set(kinds) - {"printed"} or part.get("kind") != "other":
+        if set(rules) - {"printed"} or part.get("kind") != "other":
             yield "a finding, which quotes nothing, must have the kind other, and no rule except printed"
+    elif len(rules) != 1:
+        yield f"one of {', '.join(RULES)} is needed; there are {len(rules)}"
         return
-    if len(kinds) != 1:
-        yield f"one of {', '.join(RULES)} is needed; there are {len(kinds)}"
-        return
-    if "untestable" in part:
-        return
-    if part.get("edge") not in EDGES:
-        yield f"edge must be one of {', '.join(EDGES)}; it is {part.get('edge')!r}"
-    if paper in CONTROLLED and part["kind"] != "other" and not {"printed", "slack"} & set(part):
-        if missing := [name for name in ("loser", "winner") if not part.get(name)]:
-            yield f"{' and '.join(missing)} missing: name each, or say in slack why there is none"
-    yield from _faults_of_rule(kinds[0], part)
-
-
-def _faults_of_rule(kind, part):
-    """Yield what is wrong with the fields that say when the statement is true."""
-    what = part[kind]
-    if kind == "holds":
-        yield from _faults_of_holds(what, part.get("edge"), part.get("margin"))
-    elif "margin" in part:
+    judged = bool(part.get("quote")) and rules != ["untestable"]
+    controlled = judged and part["kind"] != "other" and not {"printed", "slack"} & set(part)
+    needed = ["measures"] * (rules != ["untestable"]) + ["edge"] * judged + ["loser", "winner"] * controlled
+    if missing := [name for name in needed if not part.get(name)]:
+        yield f"{' and '.join(missing)} missing" + ", or slack says why there is no control" * controlled
+    if "margin" in part and "holds" not in part:
         yield "margin is allowed only with holds"
-    if kind == "graded" and what not in ("large", "small"):
-        yield f"graded must be large or small; it is {what!r}"
-    if kind == "closeness" and what not in [*RULER]:
-        yield f"closeness must be one of {', '.join(RULER)}; it is {what!r}"
-    if kind in ("graded", "closeness") and part.get("edge") != "grade":
-        yield "graded and closeness are allowed only with edge: grade"
-    if "side" in part and part["side"] not in (("below", "both", "some") if kind == "closeness" else ("some",)):
-        yield f"side must be some (with closeness also below or both); it is {part['side']!r}"
-    if kind == "printed":
-        yield from _faults_of_printed(what)
-        if part.get("edge") != "paper":
-            yield "printed is allowed only with edge: paper"
+    if "holds" in part:
+        yield from _faults_of_holds(part["holds"], part.get("margin"))
+    if "printed" in part:
+        yield from _faults_of_printed(part["printed"])
 
 
-def _faults_of_holds(holds, edge, margin):
+def _faults_of_holds(holds, margin):
     if not (isinstance(holds, list) and len(holds) == 2 and all(map(_number, holds)) and holds[0] <= holds[1]):
         yield f"holds must be [least, largest]; it is {holds!r}"
-        return
-    ends = [end for end in holds if isfinite(end)]
-    if edge == "words" and (not ends or set(ends) - {0, 0.5, 1}):
-        yield f"with edge: words, holds must end at 0 or 1 (at 0.5 for the word most); it is {holds!r}"
-    if margin is not None:
+    elif margin is not None:
         kind, value = next(iter(margin.items())) if isinstance(margin, dict) and margin else (margin, None)
         if kind not in [*MARGINS] or (value is not None and value not in MARGINS[kind]):
             yield f"margin must be one of {MARGINS}; it is {margin!r}"
-        elif (1 if kind == "ratio" else 0) not in holds:
-            middle = 1 if kind == "ratio" else 0
+        elif (middle := 1 if kind == "ratio" else 0) not in holds:
             yield f"a margin of {kind} lies about {middle}, which must be an end of holds; holds is {holds!r}"
 
 
 def _faults_of_printed(printed):
-    allowed = {"value", "error", "runs", "cells"}
-    if not isinstance(printed, dict) or not {"value", "error"} <= set(printed) <= allowed:
-        yield f"printed must be {{value, error}}, and perhaps runs and cells; it is {printed!r}"
-    elif not all(map(_number, printed.values())) or not printed["value"] or printed["error"] < 0:
-        yield f"printed must have numbers, a value other than 0 and an error of 0 or more; it is {printed!r}"
+    numbers = isinstance(printed, dict) and {"value", "error"} <= set(printed) <= {"value", "error", "runs", "cells"}
+    if not numbers or not all(map(_number, printed.values())) or not printed["value"] or printed["error"] < 0:
+        yield f"printed must be {{value, error}}, perhaps with runs and cells, the value not 0; it is {printed!r}"
 
 
 def _number(value):
@@ -246,11 +222,12 @@ def of_notebook(entries, notebook):
 
 def _measured(id, entry):
     """Yield (id, fields) of every part of an entry under every reading."""
-    outer = {name: value for name, value in entry.items() if name not in ("parts", "readings")}
-    default = "text" if entry.get("quote") else "other"
+    outer = {name: value for name, value in entry.items() if name != "parts"}
+    default = {"": {"kind": entry.get("kind", "text" if entry.get("quote") else "other")}}
     for part, of_part in (entry.get("parts") or {"": {}}).items():
-        for reading, of_reading in (entry.get("readings") or {"": {"kind": entry.get("kind", default)}}).items():
-            whole = {**outer, **(of_part or {}), **(of_reading or {})}
+        both = outer | (of_part or {})
+        for reading, of_reading in (both.pop("readings", None) or default).items():
+            whole = both | (of_reading or {})
             whole["kind"] = kind_of(str(reading), whole)
             yield f"{id}{f'.{part}' if part != '' else ''}{f'@{reading}' if reading != '' else ''}", whole
 
@@ -261,7 +238,7 @@ def _entry(id, fields):
     printed, rest = fields.get("printed", {}), {}
     if printed:
         rest = {"error": float(printed["error"]), "factor": _factor(**printed)}
-    rest |= {name: fields[name] for name in ("loser", "winner", "slack", "sampled", "untestable") if name in fields}
+    rest |= {name: fields[name] for name in KEPT if name in fields}
     rest["why"] = {name: " ".join(str(text).split()) for name, text in fields.get("why", {}).items()}
     rest["restored"] = "restored" * bool(fields.get("restored"))
     paper, rule = id.partition("_")[0], _rule(fields, rest.get("factor", 0.0))

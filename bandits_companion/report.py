@@ -1,7 +1,7 @@
 """Replication reports: jinja2 templates whose numbers, quotations and tables come from claims, errata and paper.yaml.
 
 A template calls the methods of `Report`, such as `{{ measured("3_theorems/matches") }}`, and those of TIES, such as
-`{{ holds("3_theorems/matches") }}`, which print nothing and refuse to render if the outcome has changed. An id of a
+`{{ holds("3_theorems/matches") }}`, which print nothing and refuse to render if a word has changed. An id of a
 claim lacks the key of the paper.
 """
 
@@ -20,16 +20,13 @@ from jinja2 import Environment, TemplateSyntaxError, meta
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seeds
-from bandits_companion.claims_table import MARGINS, by_sentence, deciding, digits, position, read, sentences
-from bandits_companion.ledger import anchor, markdown, measurements, quoted, short
+from bandits_companion.claims_table import KINDS, digits, position, read, roots, sentences
+from bandits_companion.ledger import anchor, markdown, quoted
 from bandits_companion.notebook_runs import drawn_by
-from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
-from bandits_companion.verdicts import outcome as outcome_of
+from bandits_companion.verdicts import AGREES, LETTERS, WORDS
 from bandits_lib.files import atomic_write
 
 WHERE = ("out", "n_jobs", "scheduler", "checkpoint", "claims_folder")  # parameters that say where to compute
-DIFFERS = [outcome for outcome in OUTCOMES if outcome not in AGREES or "program" in outcome]
-NO_CONTROLS = {"loser": "", "winner": ""}  # the ledger has them
 LABELS = {"error": "errors", "gap": "gaps", "misprint": "misprints", "remark": "remarks"}
 LISTED = {"error": "Errors", "gap": "Gaps"}
 STARTS_WITH_A_WORD = re.compile(r"(a|[a-z]{2,}(-[a-z]+)*)[,:;.]?(\s(?![-+*/<>=])|$)")  # not sin(.5), psi\\* or d = 4
@@ -39,16 +36,8 @@ NO_NUMBERS = re.compile(  # what may have digits: headings, formulas, code, addr
     r"(?:s|es|ies)?\s+\(?(?:[A-Z]\.?)?\d[\w.]*(?:(?:,| and| to)\s+(?:[A-Z]\.?)?\d[\w.]*)*",
     re.MULTILINE | re.IGNORECASE,
 )
-TIES = {  # the outcomes that the sentences before a tie require
-    "stands": AGREES,
-    "holds": ("holds by the text",),
-    "program": ("holds in the published program only",),
-    "weaker": ("weaker than said",),
-    "uncontradicted": ("not contradicted",),
-    "level": ("level",),
-    "depends": ("depends on the reading",),
-    "undecided": ("undecided", "too weak to tell"),
-    "falls": FALLS,
+TIES = {"stands": AGREES} | {  # what the sentences before a tie require of a cell by the text, or of one reading
+    word.replace(" ", "_"): (word,) for word in [*WORDS, *LETTERS.values()]
 }
 
 
@@ -111,25 +100,22 @@ class Report:
         alt = json.loads(about.read_text(encoding="utf-8"))["alt"]
         return f"![{' '.join(alt.split())}](../{self.paper}/{name}.png)"
 
-    def count(self, outcome=""):
-        """Return how many sentences have an outcome, or how many there are."""
-        if outcome and outcome not in OUTCOMES:
-            raise ValueError(f"there is no outcome {outcome!r}; there are {', '.join(OUTCOMES)}")
-        outcomes = self._sentences["outcome"].tolist()
-        return outcomes.count(outcome) if outcome else len(outcomes)
+    def count(self, word="", kind="text"):
+        """Return how many sentences have a word by the text or in the program, or how many there are."""
+        if word and word not in WORDS:
+            raise ValueError(f"there is no word {word!r}; there are {', '.join(WORDS)}")
+        return int((self._sentences[kind] == word).sum()) if word else len(self._sentences)
+
+    def roots(self):
+        return roots(self._sentences)
 
     def minutes(self):
         return f"{sum(entry['minutes'] for entry in self.plan.values()):.0f} minutes"
 
     def seed(self):
-        """Return the seed of the paper's notebooks in words, or every seed with its notebooks."""
-        notebooks: dict[int, set] = {}
-        for file in (self.figures / self.paper).glob("*.json"):
-            seed = json.loads(file.read_text(encoding="utf-8"))["parameters"]["seed"]
-            notebooks.setdefault(seed, set()).add(drawn_by(file))
-        if len(notebooks) == 1:
-            return f"seed {next(iter(notebooks))}"
-        return " and ".join(f"seed {seed} ({', '.join(sorted(names))})" for seed, names in sorted(notebooks.items()))
+        files = (self.figures / self.paper).glob("*.json")
+        seeds = {json.loads(file.read_text(encoding="utf-8"))["parameters"]["seed"] for file in files}
+        return f"seed {' and '.join(map(str, sorted(seeds)))}"
 
     def runs(self):
         return seeds.runs_of(self.paper, self.figures / "seeds.csv")
@@ -142,22 +128,15 @@ class Report:
                 versions.setdefault(package, set()).add(version)
         return ", ".join(f"{package} {' and '.join(sorted(all_of))}" for package, all_of in versions.items())
 
-    def table_of_outcomes(self):
-        """Return the number of sentences with each outcome, and their places."""
+    def table_of_words(self):
+        """Return the number of sentences with each word by the text and in the program, and the places by the text."""
         rows = []
-        for outcome in OUTCOMES:
-            own = self._sentences[self._sentences["outcome"] == outcome]
+        for word in WORDS:
+            own = self._sentences[self._sentences["text"] == word]
             places = own.groupby("place", sort=False).groups.items()
-            rows += [(outcome, len(own), "; ".join(self._links(*place) for place in places))] * bool(len(own))
-        rows.append(("all", len(self._sentences), ""))
-        return markdown(pd.DataFrame(rows, columns=["outcome", "sentences", "where"]))
-
-    def table_of_sensitive_sentences(self):
-        """Return the sentences whose outcome changes if all margins are half or twice as wide."""
-        sensitive = self._sentences[self._sentences["note"].str.contains(MARGINS)]
-        if sensitive.empty:
-            return "None."
-        return markdown(sensitive.assign(quote=sensitive["quote"].map(short))[["place", "quote", "outcome", "note"]])
+            links = "; ".join(self._links(*place) for place in places)
+            rows.append((word, *(self.count(word, kind) for kind in KINDS), links))
+        return markdown(pd.DataFrame(rows, columns=["sentence", *KINDS.values(), "where (by the text)"]))
 
     def table_of_runs(self):
         rows = []
@@ -169,16 +148,6 @@ class Report:
             link = f"[{title}](../../notebooks/{name}.ipynb)"
             rows.append((link, figures, ", ".join(used), f"{entry['minutes']:g}"))
         return markdown(pd.DataFrame(rows, columns=["notebook", "figures and tables", "scale", "minutes"]))
-
-    def list_of_differences(self):
-        """Return the sentences that do not hold by the text, a list for each outcome, with what decides."""
-        claims = self.claims[self.claims["printed"].isna()]
-        table, claims_of, parts = sentences(claims), by_sentence(claims), []
-        for outcome in DIFFERS:
-            own = table[table["outcome"] == outcome]
-            lines = [self._difference(id, row, claims_of[id]) for id, row in own.iterrows()]
-            parts += [f"### {outcome.capitalize()}", "\n".join(lines)] if lines else []
-        return "\n\n".join(parts) or "Every sentence that was tested holds."
 
     def list_of_errata(self):
         """Return the number of errata of each kind, and the places of errors and gaps."""
@@ -194,31 +163,30 @@ class Report:
         return sentences(self.claims)
 
     @cached_property
-    def _outcomes(self):
-        """The outcome of every sentence, and of every reading as if it were the text; findings have none."""
-        judged = self.claims[self.claims["quote"] != ""]
-        of_readings = {row["id"]: outcome_of(row["letter"], "–") for row in judged.to_dict("records")}
-        return of_readings | self._sentences["outcome"].to_dict()
+    def _words(self):
+        """The word of every sentence by the text, and the letter of every reading; findings have none."""
+        judged = self.claims[self.claims["letter"] != ""]
+        return judged["letter"].map(LETTERS).to_dict() | self._sentences["text"].to_dict()
 
     def _claim(self, name):
         if (id := f"{self.paper}_{name}") not in self.claims.index:
             raise ValueError(f"there is no claim {id}")
         return self.claims.loc[id]
 
-    def _tie(self, outcomes, *names):
-        """Print nothing, and refuse if a sentence, or a reading, has none of the outcomes."""
+    def _tie(self, allowed, *names):
+        """Print nothing, and refuse if a sentence, or a reading, has none of the allowed words."""
         if not names:
             raise ValueError("no claim is named")
-        if wrong := [other for name in names for other in self._others(f"{self.paper}_{name}", outcomes)]:
-            required = " or ".join(outcomes)
-            raise ValueError(f"this sentence requires the outcome {required}, but {'; '.join(wrong)}: rewrite it")
+        if wrong := [other for name in names for other in self._others(f"{self.paper}_{name}", allowed)]:
+            raise ValueError(f"this sentence requires {' or '.join(allowed)}, but {'; '.join(wrong)}: rewrite it")
         return ""
 
-    def _others(self, pattern, outcomes):
-        """Yield the sentences (readings, if the pattern has an @) that a pattern names and that have other outcomes."""
-        alike = {id: outcome for id, outcome in self._outcomes.items() if ("@" in id) == ("@" in pattern)}
-        named = {id: outcome for id, outcome in alike.items() if fnmatchcase(id, pattern)}
-        yield from (f"{id} is {outcome}" for id, outcome in named.items() if outcome not in outcomes)
+    def _others(self, pattern, allowed):
+        """Yield the sentences (readings, if the pattern has an @) that a pattern names and that have other words."""
+        named = {
+            id: word for id, word in self._words.items() if ("@" in id) == ("@" in pattern) and fnmatchcase(id, pattern)
+        }
+        yield from (f"{id} is {word}" for id, word in named.items() if word not in allowed)
         if not named:
             yield f"there is no {'reading' if '@' in pattern else 'sentence'} {pattern}"
 
@@ -227,16 +195,6 @@ class Report:
         labels = [place, *range(2, len(ids) + 1)]
         links = zip(labels, map(anchor, ids), strict=True)
         return ", ".join(f"[{label}](../ledger/{self.paper}.md#{place})" for label, place in links)
-
-    def _difference(self, id, row, claims):
-        """Return a sentence with a link to the ledger, and what decides it by the text and in the published program."""
-        sentence = f"- {self._links(row['place'], [id])}: “{quoted(row['whole'] or row['quote'])}”"
-        if row["outcome"] == "untestable":
-            return f"{sentence} {_ended(row['note'])}"
-        decisive = [claim | NO_CONTROLS for kind in ("text", "program") for claim in deciding(claims, kind)]
-        doubts = [_ended(note) for note in row["note"].split("; ") if note and not note.startswith(MARGINS)]
-        lines = [*measurements(decisive), *(f"- {doubt}" for doubt in doubts)]
-        return "\n".join([sentence, *(f"  {line}" for line in lines)])
 
 
 def _number(row, name):
@@ -250,12 +208,6 @@ def _number(row, name):
 
 def _measured(row):
     return f"{_number(row, 'estimate')} [{_number(row, 'low')}, {_number(row, 'high')}]"
-
-
-def _ended(text):
-    """Return a text with a full stop, and with a capital letter if it begins with a word and not with a formula."""
-    first = text[0].upper() if STARTS_WITH_A_WORD.match(text) else text[0]
-    return f"{first}{text[1:].rstrip('.')}."
 
 
 def _value(value):
@@ -315,7 +267,7 @@ def render(template, report):
         return filled
 
     functions = {name: getattr(report, name) for name in vars(Report) if not name.startswith("_")}
-    functions |= {name: partial(report._tie, outcomes) for name, outcomes in TIES.items()}
+    functions |= {name: partial(report._tie, words) for name, words in TIES.items()}
     try:
         faults += [f"the number {number!r} is typed, in {around!r}" for number, around in typed_numbers(template)]
         unknown = meta.find_undeclared_variables(LANGUAGE.parse(template)) - set(functions)

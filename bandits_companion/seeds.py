@@ -6,6 +6,7 @@ correction within an edition does not.
 
 import hashlib
 import io
+import re
 from datetime import UTC, datetime
 from importlib.metadata import version
 from os import PathLike
@@ -13,10 +14,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from bandits_companion.claims_table import holds_for, read_file, sentences, totals
-from bandits_companion.ledger import markdown
+from bandits_companion.claims_table import condition, read_file, sentences
+from bandits_companion.ledger import anchor, markdown, verdict
 from bandits_companion.registry import COPIES, sentence
-from bandits_companion.verdicts import OUTCOMES
+from bandits_companion.verdicts import WORDS
 from bandits_lib.figures.results import changed_files, git
 from bandits_lib.files import append, atomic_write, locked
 
@@ -74,10 +75,10 @@ def drew(papers, seeds, log, figure, why):
 
 
 def end(papers, seeds, log, claims):
-    """Append a row for each paper whose run ended, with the number of sentences of each outcome."""
+    """Append a row for each paper whose run ended, with the number of sentences of each word by the text."""
     for paper in papers:
-        counts = totals(claims[claims["paper"] == paper]).loc["all", list(OUTCOMES)]
-        outcomes = "; ".join(f"{outcome} {count}" for outcome, count in counts.items() if count)
+        counts = sentences(claims[claims["paper"] == paper])["text"].value_counts()
+        outcomes = "; ".join(f"{word} {counts[word]}" for word in WORDS if word in counts)
         _append(log, paper, "ended", seeds[paper], "", outcomes)
 
 
@@ -123,31 +124,34 @@ def runs_of(paper: str, log: str | PathLike) -> str:
 
 
 def changes(claims: pd.DataFrame, revision: str) -> str:
-    """Return as Markdown how the claims differ from those of another revision of the repository."""
+    """Return as Markdown how the claims differ from those of another revision of the repository.
+
+    The words before are those that the pages of the ledger had then."""
     text = git("show", f"{revision}:figures/claims.csv")
     if text is None:
         raise ValueError(f"git has no figures/claims.csv at {revision!r}")
     then, present = _sentences_of(read_file(io.StringIO(text))), _sentences_of(claims)
+    pages = [git("show", f"{revision}:figures/ledger/{paper}.md") or "" for paper in COPIES]
+    said = dict(re.findall(r'^<a id="([^"]+)"></a>\*\*(.*?)\*\*', "\n".join(pages), re.MULTILINE))
+    words = {id: verdict(row) for id, row in sentences(claims).iterrows()}
     rows = []
     for id in dict.fromkeys([*then, *present]):
         one, other = then.get(id, {}), present.get(id, {})
-        outcomes = (one.get("outcome", "no claim"), other.get("outcome", "no claim"))
-        fields = [
-            name for name in ("place", "quote", "holds for") if one.get(name) != other.get(name) and one and other
-        ]
-        changed = [(name, one[name], other[name]) for name in fields] or [("", "", "")] * (outcomes[0] != outcomes[1])
-        rows += [(id, *field, *outcomes) for field in changed]
-    frame = pd.DataFrame(rows, columns=["id", "field", "before", "after", "outcome before", "outcome after"])
+        before, after = said.get(anchor(id), "no claim") if one else "no claim", words.get(id, "no claim")
+        fields = [name for name in one if one and other and one[name] != other[name]]
+        changed = [(name, one[name], other[name]) for name in fields] or [("", "", "")] * (before != after)
+        rows += [(id, *field, before, after) for field in changed]
+    frame = pd.DataFrame(rows, columns=["id", "field", "before", "after", "verdict before", "verdict after"])
     return f"# Claims that differ from {revision}\n\n{markdown(frame)}\n"
 
 
 def _sentences_of(claims):
-    """{id of a sentence: its place, quotation, rule and outcome}."""
-    outcomes = sentences(claims)["outcome"].to_dict()
+    """{id of a sentence: its place, quotation and criterion}."""
     by_id: dict[str, dict] = {}
     for row in claims[claims["quote"] != ""].to_dict("records"):
-        fields = {"place": row["place"], "quote": row["quote"], "holds for": holds_for(row)}
-        by_id.setdefault(id := sentence(row["id"]), fields | {"outcome": outcomes[id]})
+        by_id.setdefault(
+            sentence(row["id"]), {"place": row["place"], "quote": row["quote"], "condition": condition(row)}
+        )
     return by_id
 
 

@@ -20,7 +20,7 @@ from gallery import gallery
 from notebook_pages import copy_notebook, page_title
 from sentences import claims, lead_home
 
-from bandits_companion import errata, ledger
+from bandits_companion import ledger
 from bandits_companion.notebook_runs import PARTS
 from bandits_lib.simulate.fingerprint import PACKAGES
 
@@ -60,8 +60,7 @@ def contents(title, entries):
 
 def by_paper(figures):
     """Split the long pages of the folder by paper, and let links to sentences lead to the pages of notebooks."""
-    found = errata.read(ROOT / "notebooks" / "errata.yaml")
-    pages = {f"ledger/{paper}": ledger.page(paper, claims(), found, details=False) for paper in PAPERS}
+    pages = {f"ledger/{paper}": ledger.page(paper, claims(), details=False) for paper in PAPERS}
     for paper in PAPERS:
         pages[f"reports/{paper}"] = nearer((figures / "reports" / f"{paper}.md").read_text(encoding="utf-8"), paper)
     for name in TITLES:

@@ -242,7 +242,7 @@ def figures(names: list[str], given: dict) -> bool:
     run = notebook_runs.Folders(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
     played = side_by_side(execute, selected, given, run, meanwhile=partial(notebook_runs.led_to, run))
     seconds = time.perf_counter() - started
-    print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))
+    print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out))
     comparison = notebook_runs.compared(run.out / "figures", selected)
     print("\n".join(notebook_runs.in_words(comparison)))
     return all_ran(played) and comparison.equal == comparison.compared
@@ -408,7 +408,7 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why:
         for one in at_once(AT_ONCE, [(execute, name, jobs[name], run, True) for name in group]):
             print(f"{one.name:<40} {duration(one.seconds / 60):>12}  {one.message}", flush=True)
             played.append(one)
-    print("\n" + notebook_runs.close(played, time.perf_counter() - started, run, page, "the edition's seeds"))
+    print("\n" + notebook_runs.close(played, time.perf_counter() - started, run, page))
     return all_ran(played)
 
 

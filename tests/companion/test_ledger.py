@@ -14,13 +14,12 @@ from bandits_companion import claims, errata, ledger, registry
 from bandits_companion.claims import table
 from bandits_companion.claims_table import read_file, sentences
 from bandits_companion.registry import PAPERS
-from bandits_companion.verdicts import OUTCOMES, Criterion
+from bandits_companion.verdicts import WORDS, Criterion
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "figures"
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 OF_PAPERS = [name for name in NOTEBOOKS if not name.startswith("companion_")]
-ERRATA = pd.DataFrame({"paper": ["fiez2019", "jedra2020"], "kind": ["error", "error"], "place": ["x", "y"]})
 LONG = "the pulls of $a_{1}$ are fewer " * 9
 
 MADE_UP = [
@@ -57,24 +56,20 @@ def cells(text):
 # --- the page
 
 
-def test_the_page_of_a_paper_has_its_totals_and_a_table_for_each_place_with_the_outcome_second(made):
-    page = ledger.page("fiez2019", made, ERRATA)
+def test_the_page_of_a_paper_has_its_totals_and_a_table_with_two_cells_for_each_place(made):
+    page = ledger.page("fiez2019", made)
     assert page.startswith("# Ledger of fiez2019 (RAGE)\n")
-    assert [line for line in page.splitlines() if line.startswith("## ")] == [
-        "## Figure 1a",
-        "## Table 9",
-        "## Findings of this companion",
-    ]
+    places = ["## Figure 1a", "## Table 9", "## Findings of this companion"]
+    assert [line for line in page.splitlines() if line.startswith("## ")] == places
     rows = [*cells(page)]
-    first = next(k for k, row in enumerate(rows) if row[0] == "sentence")
-    assert rows[0] == ["sentences", "fiez2019"]
-    assert rows[first - 3 : first] == [["all sentences", "4"], ["changed by margins", "0"], ["errors found", "1"]]
-    assert [row for row in rows if row[:1] == ["sentence"]] == [["sentence", "outcome", "text", "program"]] * 2
-    assert [row[1:] for row in rows[first:] if row[0] != "sentence"] == [
-        ["holds by the text", "holds", "falls"],
-        ["falls by the text", "falls", "not run"],
-        ["undecided", "undecided", "not run"],
-        ["untestable", "not run", "not run"],
+    assert rows[0] == ["paper", *WORDS] and [row[0] for row in rows[1:3]] == ["fiez2019, text", "fiez2019, program"]
+    head = ["sentence", "by the text", "in the published program"]
+    assert [row for row in rows if row[:1] == ["sentence"]] == [head] * 2
+    assert [row[1:] for row in rows[4:] if row != head] == [
+        ["holds", "falls"],
+        ["partly", "not tested"],
+        ["open", "not tested"],
+        ["not tested", "not tested"],
     ]
 
 
@@ -87,25 +82,29 @@ def test_every_sentence_has_one_anchor_to_which_its_row_leads(made):
 
 def test_a_sentence_is_told_whole_with_parts_readings_controls_notes_and_reasons(made):
     page = ledger.page("fiez2019", made)
-    assert "**holds by the text** (in the published program: falls" in page
-    assert "“A is fewer | B is more” ([b](../../notebooks/fiez2019_9.ipynb))" in page and "“fewer”" in page
+    assert "**holds by the text, falls in the published program**: “fewer”" in page
+    assert "**partly by the text**: “A is fewer | B is more” ([b](../../notebooks/fiez2019_9.ipynb))" in page
     assert (
-        "- *text*: a | b. Measured: 0.5 (true if between 0 and 1): holds. Negative control (XY-static): 2, falls."
+        "- by the text: holds 0.5 (y); falls 2 (x)\n- A over B:\n  - *x, text*: 2 (true if between 0 and 1): falls."
         in page
     )
-    assert "- A over B:\n  - *x, text*: 2 (true if between 0 and 1): falls. Positive control (the oracle): 0.5" in page
-    assert "- *program*: A over B. Measured: 2 (true if between 0 and 1): falls" in page
-    assert "undecided between holds and falls (4 times the runs would decide)" in page
-    assert "- not testable: a wish" in page and " ".join(LONG.split()) in page
-    assert "7 (printed 7 ± 0.1: compatible (a factor of 1.02 would be found))" in page
+    assert "- a | b:\n  - *text*: 0.5 (true if between 0 and 1): holds. Negative control (XY-static): 2, falls." in page
+    assert (
+        "falls. Positive control (the oracle): 0.5, holds.\n  - *y, text*: 0.5 (true if between 0 and 1): holds."
+        in page
+    )
+    assert "- by the text: 4 times the runs would decide\n" in page
+    assert "- by the text: a wish\n" in page and " ".join(LONG.split()) in page
+    assert (
+        "Figure 1a ([ours](../../notebooks/fiez2019_9.ipynb))\n- A over B:\n  - *other*: 7 (printed 7 ± 0.1): holds."
+        in page
+    )
 
 
-def test_an_explanation_stands_once_with_the_parts_and_readings_that_it_explains():
+def test_an_explanation_stands_once_with_the_letter_that_it_explains():
     parts = [claim(f"fiez2019_9/a.{part}@text", 2.0, why={"F": "because"}) for part in "xy"]
     page = ledger.page("fiez2019", table(parts))
-    assert page.count("because") == 1 and page.endswith("\n- Explanation: because\n")
-    page = ledger.page("fiez2019", table([*parts, claim("fiez2019_9/a.x@program", 2.0, kind="program")]))
-    assert page.endswith("\n- Explanation (*x, text*; *y, text*): because\n")
+    assert page.count("because") == 1 and page.endswith("\n- Explanation (falls): because\n")
 
 
 def test_a_page_begins_with_what_claims_yaml_has_first(monkeypatch):
@@ -116,8 +115,8 @@ def test_a_page_begins_with_what_claims_yaml_has_first(monkeypatch):
 
 def test_a_page_is_of_one_paper():
     both = table([*MADE_UP, claim("jedra2020_1/z", 0.5)])
-    assert "jedra2020" not in ledger.page("fiez2019", both, ERRATA)
-    assert "Figure 1a" in (page := ledger.page("jedra2020", both, ERRATA)) and "fiez2019" not in page
+    assert "jedra2020" not in ledger.page("fiez2019", both)
+    assert "Figure 1a" in (page := ledger.page("jedra2020", both)) and "fiez2019" not in page
 
 
 @pytest.mark.parametrize("width", [30, 60, 80])
@@ -139,60 +138,70 @@ def test_no_cell_is_wider_than_eighty_characters(made):
 # --- the box
 
 
-def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_how_many_hold(made):
+def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_counts_them(made):
     more = table([*MADE_UP, claim("fiez2019_8/z", 0.5)])
     box = ledger.box("fiez2019_9", more)
     head, *rows = cells(box)
     assert head == ledger.BOX
-    assert [row[1] for row in rows] == ["holds by the text", "falls by the text", "undecided", "untestable"]
-    assert [row[2] for row in rows] == [r"a \| b; A over B", "A over B", "A over B", ""]
-    assert [row[3] for row in rows] == ["between 0 and 1"] * 3 + [""]
-    assert [row[4] for row in rows] == ["holds: 0.5", "falls: 2 (x)", "undecided: 0.9 [0.7, 1.1]", "not run"]
-    assert [row[5] for row in rows] == ["falls: 2", "not run", "not run", "not run"]
+    assert [row[1] for row in rows] == [r"a \| b; A over B", "A over B", "A over B", ""]
+    assert [row[2] for row in rows] == ["between 0 and 1"] * 3 + [""]
+    opened = "open (4 times the runs would decide): 0.9 [0.7, 1.1]"
+    assert [row[3] for row in rows] == ["holds: 0.5", "partly: holds 0.5 (y); falls 2 (x)", opened, "not tested"]
+    assert [row[4] for row in rows] == ["falls: 2", *["not tested"] * 3]
     assert "](../figures/ledger/fiez2019.md#fiez2019-9-a)" in box
-    kinds = "Sentences that hold, are compatible or are not contradicted: "
-    said = f"{kinds}by the text 1 of 3, in the published program 0 of 1."
-    assert box.split("\n\n")[1].startswith(said)
+    said = "By the text holds 1, partly 1, open 1, not tested 1; in the published program falls 1."
+    assert box.split("\n\n")[1] == f"All sentences of this page. {said}"
     assert ledger.box("fiez2019_7", more) == "No sentence of the paper is judged here yet."
 
 
-def test_a_place_of_untestable_sentences_alone_counts_none():
-    entry = claim("fiez2019_9/a", 0.5).entry._replace(untestable="no number")
-    assert ledger.of_figure(ledger.sentences(table([claims._untestable(entry)]))) == "No sentence here can be tested."
-
-
-def test_an_outcome_that_other_margins_would_change_has_a_star():
+def test_a_word_that_other_margins_would_change_has_a_star():
     rule = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1)
     made = table([claim("fiez2019_9/a", (1.15, 1.12, 1.18), rule), claim("fiez2019_9/b", 2.0, rule)])
     box = ledger.box("fiez2019_9", made)
-    assert [row[1] for row in cells(box)][1:] == [r"falls by the text \*", "falls by the text"]
-    assert r"by the text 0 of 2. \* changes with margins half or twice as wide." in box
+    assert [row[3] for row in cells(box)][1:] == [r"falls \*: 1.15 [1.12, 1.18]", "falls: 2"]
 
 
-def test_a_box_says_from_which_run_it_is_and_links_to_its_figures():
-    own = table([claim("weltz2023_1_why_variance/a", 0.5)])
-    *_, last = ledger.box("weltz2023_1_why_variance", own).split("\n\n")
-    assert "which also drew [Figures 1a and 1b](../figures/weltz2023/fig_1ab.png) and [Figure 1c](" in last
-    assert all((ROOT / path).exists() for path in re.findall(r"\(\.\./(.*?)\)", last))
-    assert "paper's scale. The outputs" in ledger.box("fiez2019_9", table(MADE_UP))
+def test_a_box_says_from_which_run_it_is():
+    assert "paper's scale" in ledger.box("fiez2019_9", table(MADE_UP))
     assert "paper's scale" not in ledger.box("fiez2019_9", table(MADE_UP), whole=True)  # on the site the page says it
 
 
-def test_intervals_are_left_out_of_a_cell_that_they_would_make_too_wide():
+def test_a_box_begins_with_whether_the_curves_have_the_order_and_the_growth_of_the_paper():
+    tie, at = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1), {"place": "Figure 2b"}
+    made = [
+        claim(f"weltz2023_3_head/{name}@{kind}", x, tie, kind, **at)
+        for kind in ("text", "program")
+        for name, x in (("a", 0.5), ("b", 2.0))
+    ]
+    made.append(claim("weltz2023_3_head/c@text", 0.1, Criterion(graded="exponent"), measures="exponent in d", **at))
+    said = ledger.box("weltz2023_3_head", table(made)).split("\n\n")[0]
+    order = "by the text in 1 of 2 comparisons and in the published program in 1 of 2 comparisons."
+    assert said.startswith(f"**Figure 2b.** The order of the curves is as the paper describes it: {order}")
+    assert "The growth of the curves is as the paper describes it: by the text in 1 of 1 comparisons. By the" in said
+
+
+def test_intervals_and_then_numbers_are_left_out_of_a_cell_that_they_would_make_too_wide():
     measured = {"low": (0.5, 0.4, 0.6), "high": (2.0, 1.9, 2.1), "highest": (3.0, 2.9, 3.1), "last": (4.0, 3.9, 4.1)}
-    wide = "depends: 0.5 (low); 2 (high); 3 (highest); 4 (last)"
-    for names, cell in (("low high", "depends: 0.5 [0.4, 0.6] (low); 2 [1.9, 2.1] (high)"), (" ".join(measured), wide)):
-        claims = table([claim(f"fiez2019_9/a@text_{name}", measured[name]) for name in names.split()])
-        _, row = cells(ledger.box("fiez2019_9", claims))
-        assert row[4] == cell
+    expected = {
+        "low high": "partly: holds 0.5 [0.4, 0.6] (low); falls 2 [1.9, 2.1] (high)",
+        "low high highest": "partly: holds 0.5 (low); falls 2 (high), 3 (highest)",
+    }
+    expected[" ".join([*measured, "a_longer_name"])] = "partly: holds low; falls high, highest, last, a longer name"
+    for names, cell in expected.items():
+        claims = [claim(f"fiez2019_9/a@text_{name}", measured.get(name, 9.0)) for name in names.split()]
+        _, row = cells(ledger.box("fiez2019_9", table(claims)))
+        assert row[3] == cell
 
 
 def test_a_box_begins_with_the_sentences_about_its_figures_and_counts_them():
     made = [claim("weltz2023_3_head/a", 0.5, place="Section 3"), claim("weltz2023_3_head/b", 2.0, place="Figure 2b")]
     box = ledger.box("weltz2023_3_head", table([*made, claim("weltz2023_3_head/c", 0.5, place="Figure 2")]))
     assert [row[0].partition(":")[0] for row in list(cells(box))[1:]] == ["Figure 2", "Figure 2b", "Section 3"]
-    assert box.split("\n\n")[1:3] == ["Figure 2a: by the text 1 holds.", "Figure 2b: by the text 1 holds, 1 falls."]
-    assert "All sentences of this page that hold, are compatible or are not contradicted: by the text 2 of 3." in box
+    assert box.split("\n\n")[:2] == [
+        "**Figure 2a.** By the text holds 1.",
+        "**Figure 2b.** By the text holds 1, falls 1.",
+    ]
+    assert "All sentences of this page. By the text holds 2, falls 1." in box
 
 
 @pytest.mark.parametrize(
@@ -211,7 +220,7 @@ def test_the_table_of_figures_counts_the_sentences_that_name_a_figure(place, fig
     other = claim("weltz2023_4_level_sets/c", 2.0, place=place)
     rows = {row[0]: row[1:] for row in cells(ledger.figures_block(table([*found, other])))}
     for number in ("2a", "2b"):
-        assert rows[f"weltz2023, Figure {number}"] == ["1 holds, 1 falls" if number in figures else "", ""]
+        assert rows[f"weltz2023, Figure {number}"] == ["holds 1, falls 1" if number in figures else "", ""]
     assert rows["weltz2023, Figure 3a"] == ["", ""] and "jedra2020, Table 1" in rows
 
 
@@ -221,20 +230,7 @@ def test_the_table_of_figures_counts_kinds_apart_and_names_what_cannot_be_tested
     found += [claim("weltz2023_3_head/a@program", 0.5, kind="program", **at)]
     found += [claims._untestable(claim("weltz2023_3_head/d", 0.5, **at).entry._replace(untestable="no number"))]
     [row] = [row for row in cells(ledger.figures_block(table(found))) if row[0] == "weltz2023, Figure 2a"]
-    assert row[1:] == ["2 fall, 1 untestable", "1 holds"]
-
-
-def test_sentences_that_hold_are_those_that_hold_or_are_compatible_among_those_that_were_run():
-    tie = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1)
-    found = [
-        claim("fiez2019_9/a", 0.5),
-        claim("fiez2019_9/b", 1.0, tie),
-        claim("fiez2019_9/c", 1.5, Criterion(graded="large")),
-    ]
-    found += [claim(f"fiez2019_9/d{x}", x, Criterion(printed=5.0, half=0.1), "program") for x in (5.0, 6.0)]
-    kinds = "Sentences that hold, are compatible or are not contradicted: "
-    said = f"{kinds}by the text 1 of 3, in the published program 1 of 2."
-    assert ledger.of_figure(sentences(table(found))) == said
+    assert row[1:] == ["falls 2, not tested 1", "holds 1"]
 
 
 @pytest.mark.parametrize("name", OF_PAPERS)
@@ -246,8 +242,10 @@ def test_every_notebook_of_a_paper_has_a_box_of_the_committed_claims(name):
     found = found.set_axis(found.index.map(ledger.anchor))
     assert sorted(places) == sorted(found.index)
     found = found.loc[places]  # in the order of the box
-    assert [row[1].removesuffix(r" \*") for row in rows][1:] == found["outcome"].tolist()
-    assert [row[1].endswith("*") for row in rows][1:] == found["note"].str.contains("margins").tolist()
+    for at, kind in ((3, "text"), (4, "program")):
+        assert all(row[at].startswith(word) for row, word in zip(rows[1:], found[kind], strict=True))
+        starred = found[f"{kind}_note"].str.contains("margins").tolist()
+        assert [r"\*" in row[at] for row in rows[1:]] == starred
     assert max((len(cell) for row in rows for cell in row), default=0) <= ledger.WIDTH
 
 
@@ -259,37 +257,36 @@ def test_the_ledger_writes_claims_pages_and_totals(folder, tmp_path):
         "# x\n<!-- totals -->\nstale\n<!-- end totals -->\n<!-- figures -->\n<!-- end figures -->\ny\n"
     )
     read = ledger.read(folder / "claims")
-    ledger.save(read, tmp_path, ERRATA)
+    ledger.save(read, tmp_path)
     pd.testing.assert_frame_equal(read_file(folder / "claims.csv"), read)
-    assert (folder / "ledger" / "fiez2019.md").read_text() == ledger.page("fiez2019", read, ERRATA)
+    assert (folder / "ledger" / "fiez2019.md").read_text() == ledger.page("fiez2019", read)
     readme = (tmp_path / "README.md").read_text()
     assert readme.startswith("# x\n") and readme.endswith("\ny\n") and "stale" not in readme
-    assert ledger.totals_block(read, ERRATA) in readme
-    assert ledger.fill_readme(readme, read, ERRATA) == readme, "filling twice changes nothing"
+    assert ledger.totals_block(read) in readme and ledger.figures_block(read) in readme
+    ledger.save(read, tmp_path)
+    assert (tmp_path / "README.md").read_text() == readme, "filling twice changes nothing"
+    (tmp_path / "README.md").write_text("# x\n")
     with pytest.raises(ValueError, match="no place <!-- totals -->"):
-        ledger.fill_readme("# x\n", read)
+        ledger.save(read, tmp_path)
 
 
-def test_totals_name_only_outcomes_that_there_are_and_all_papers_if_there_are_two(made):
-    head, *rows = cells(ledger.totals_block(made, ERRATA))
-    said = ["holds by the text", "undecided", "untestable", "falls by the text"]
-    rest = [["all sentences", "4"], ["changed by margins", "0"], ["errors found", "1"]]
-    assert head == ["sentences", "fiez2019"] and rows == [*([outcome, "1"] for outcome in said), *rest]
-    other = made.assign(paper="jedra2020", id="jedra2020_" + made["id"].str.removeprefix("fiez2019_"))
-    head, *rows = cells(ledger.totals_block(pd.concat([made, other], ignore_index=True), ERRATA))
-    assert head == ["sentences", "fiez2019", "jedra2020", "all"] and rows[0] == ["holds by the text", "1", "1", "2"]
+def test_totals_count_sentences_and_roots(made):
+    head, *rows = cells(ledger.totals_block(made))
+    assert head == ["paper", *WORDS] and rows[0] == ["fiez2019, text", "1", "1", "0", "1", "0", "1"]
+    fallen = table([claim(f"fiez2019_9/{name}", 2.0, root="u = 1") for name in "ab"])
+    assert ledger.totals_block(fallen).endswith(
+        "Of 2 sentences 2 fall by the text. These have 1 roots, since sentences that fall by the same slip share one."
+    )
 
 
-def test_the_picture_has_one_mark_per_sentence_and_a_look_for_each_outcome(made):
+def test_the_picture_has_one_mark_per_sentence_and_a_look_for_each_word(made):
     fig, axes = plt.subplots(1, 1, squeeze=False)
-    ledger.outcomes(axes[0], made)
+    ledger.picture(axes[0], made)
     assert sum(len(marks.get_offsets()) for marks in axes[0, 0].collections) == len(sentences(made))
     labels = [marks.get_label() for marks in axes[0, 0].collections]
-    assert labels == [outcome for outcome in OUTCOMES if outcome in set(sentences(made)["outcome"])]
     plt.close(fig)
-    assert len(ledger.MARKS) == len(ledger.COLOURS) == len(OUTCOMES)
-    looks = set(zip(ledger.MARKS, ledger.COLOURS, strict=True))
-    assert len(looks) >= len(OUTCOMES) - 1
+    assert labels == [*ledger.LOOKS] and set(labels) == set(WORDS)
+    assert len(set(ledger.LOOKS.values())) == len(WORDS)
 
 
 # --- what is committed
@@ -322,7 +319,7 @@ def test_the_committed_claims_are_those_of_the_notebooks():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_committed_page_of_a_paper_is_generated(paper):
     page = (FIGURES / "ledger" / f"{paper}.md").read_text(encoding="utf-8")
-    assert page == ledger.page(paper, ledger.read(FIGURES / "claims"), known_errata())
+    assert page == ledger.page(paper, ledger.read(FIGURES / "claims"))
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -345,7 +342,20 @@ def stale(saved, entries):
     found = sorted(set(rows) ^ set(entries))
     for id in set(rows) & set(entries):
         entry, row = entries[id], rows[id]
-        names = ("place", "quote", "whole", "measures", "kind", "edge", "loser", "winner", "slack", "sampled")
+        names = (
+            "place",
+            "quote",
+            "whole",
+            "measures",
+            "kind",
+            "edge",
+            "loser",
+            "winner",
+            "slack",
+            "sampled",
+            "waits",
+            "root",
+        )
         told = {name: getattr(entry, name) for name in (*names, "untestable")} | entry.rule._asdict()
         told |= {"holds_low": told.pop("low"), "holds_high": told.pop("high")}
         told["printed_half"] = max(told.pop("half"), row["printed_half"])  # our own runs may have the larger error
@@ -364,13 +374,19 @@ def test_what_was_saved_is_what_claims_yaml_says(name):
 
 def test_a_word_that_changed_is_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry, "CONTROLLED", ())
-    text = "fiez2019_9/a: {place: Figure 9, quote: fewer, measures: ratio, holds: [0, 1], edge: words, margin: ratio}"
+    text = "fiez2019_9/a: {place: Figure 9, quote: fewer, measures: ratio, holds: [0, 1], edge: words, margin: ratio, "
+    text += "slack: a}"
     (tmp_path / "claims.yaml").write_text(text)
     claims.save([claims.measured("fiez2019_9/a", 0.5, 0.4, 0.6)], tmp_path)
     saved = read_file(tmp_path / "figures" / "claims" / "fiez2019_9.csv")
     assert not stale(saved, registry.read(tmp_path / "claims.yaml"))
-    changes = (("fewer", "more"), ("[0, 1]", "[1, .inf]"), ("_9/a", "_9/b"), (", margin: ratio", ""))
+    changes = (
+        ("fewer", "more"),
+        ("[0, 1]", "[1, .inf]"),
+        ("_9/a", "_9/b"),
+        (", margin: ratio", ""),
+        ("slack: a", "slack: b"),
+    )
     changes += (("words", "words, kind: program"), ("words", "words, sampled: 9"), ("words", "words, loser: B"))
     for old, new in changes:
         (tmp_path / "claims.yaml").write_text(text.replace(old, new))
@@ -379,7 +395,8 @@ def test_a_word_that_changed_is_found(tmp_path, monkeypatch):
 
 def test_the_readme_shows_what_claims_csv_generates():
     merged, readme = ledger.read(FIGURES / "claims"), (ROOT / "README.md").read_text(encoding="utf-8")
-    assert ledger.fill_readme(readme, merged, known_errata()) == readme, "run companion_ledger with out='..'"
+    blocks = {"totals": ledger.totals_block(merged), "figures": ledger.figures_block(merged)}
+    assert ledger.filled(readme, blocks) == readme, "run companion_ledger with out='..'"
 
 
 # --- errata

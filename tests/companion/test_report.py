@@ -9,8 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bandits_companion import claims, ledger, registry, report, seeds
+from bandits_companion import claims, ledger, report, seeds
 from bandits_companion.registry import PAPERS
+from bandits_companion.verdicts import WORDS
+from bandits_lib.simulate.intervals import Interval
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
@@ -19,11 +21,11 @@ each_template = pytest.mark.parametrize("paper", TEMPLATES)
 
 CLAIMS = """
 fiez2019_9/a: {place: Figure 9, quote: A is below B, measures: A over B, holds: [0, 1], edge: words,
-  margin: ratio}
-fiez2019_9/b: {place: Figure 9, quote: B grows, measures: exponent, holds: [0, .inf], edge: words,
+  margin: ratio, loser: L, winner: W}
+fiez2019_9/b: {place: Figure 9, quote: B grows, measures: exponent, holds: [0, .inf], edge: words, loser: L, winner: W,
   readings: {text: {}, program: {with: "the code's", why: {F: it falls}}}}
 fiez2019_9/c: {place: Lemma 9, quote: "$x$ or $|y|$", whole: "$x$ or $|y|$, or neither", measures: the c*, edge: words,
-  holds: [0, 1], parts: {x: {}, y: {}}}
+  loser: L, winner: W, holds: [0, 1], parts: {x: {}, y: {}}}
 fiez2019_9/d: {place: Table 9, quote: 1206.55 (40), measures: pulls, printed: {value: 1206.55, error: 40}, edge: paper}
 fiez2019_9/e: {place: Table 9, measures: pulls of the code, printed: {value: 120, error: 4}}
 fiez2019_9/f: {place: Section 9, quote: always, untestable: there are too many}
@@ -39,6 +41,8 @@ NUMBERS = {
     "e": (121, 120, 122),
     "ours": (0.5, 0.4, 0.6),
 }
+BELOW, ABOVE = Interval(0.5, 0.4, 0.6), Interval(-3, -4, -2)
+CONTROLS = {name: {"loser": ABOVE, "winner": BELOW} for name in "abc"}
 ERRATUM = {"paper": "fiez2019", "kind": "error", "place": "Lemma 9", "quote": "5", "correct": "4", "proof": "count"}
 
 
@@ -48,10 +52,13 @@ def source(tmp_path, monkeypatch):
 
     def made(**changed):
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(registry, "CONTROLLED", ())
         (tmp_path / "claims.yaml").write_text(CLAIMS)
         numbers = NUMBERS | changed
-        claims.save([claims.measured(f"fiez2019_9/{name}", *given) for name, given in numbers.items()], tmp_path)
+        found = [
+            claims.measured(f"fiez2019_9/{name}", *given, **CONTROLS.get(name[0], {}))
+            for name, given in numbers.items()
+        ]
+        claims.save(found, tmp_path)
         found = ledger.read(tmp_path / "figures" / "claims")
         figures = tmp_path / "figures" / "fiez2019"
         figures.mkdir(parents=True, exist_ok=True)
@@ -84,8 +91,9 @@ def source(tmp_path, monkeypatch):
         ('parameter("9", "dims") | max', "35"),
         ('figure("fig_9")', "![two lines](../fiez2019/fig_9.png)"),
         ("count()", "5"),
-        ('count("holds by the text")', "3"),
-        ('count("level")', "0"),
+        ('count("holds")', "4"),
+        ('count("falls", "program")', "1"),
+        ("roots()", "0"),
         ("runs()", "1 begun, 0 ended, 1 stopped before the end"),
         ("minutes()", "1 minutes"),
         ("seed()", "seed 7"),
@@ -114,20 +122,17 @@ def test_a_place_is_filled_in(source, place, expected):
         ('figure("fig_8")', "there is no figure fiez2019/fig_8"),
         ('erratum("Lemma 8")', "errata.yaml has nothing of fiez2019 at 'Lemma 8'"),
         ('parameter("9", "rums")', "paper.yaml has no rums of fiez2019_9"),
-        ('count("true")', "there is no outcome 'true'"),
+        ('count("true")', "there is no word 'true'"),
         ("stands()", "no claim is named"),
         ('stands("9/z*")', "there is no sentence fiez2019_9/z"),
         ('stands("9/a@code")', "there is no reading fiez2019_9/a@code"),
         ('stands("9/ours")', "there is no sentence fiez2019_9/ours"),
-        ('stands("9/f")', "fiez2019_9/f is untestable"),
-        ('stands("9/b@program")', "fiez2019_9/b@program is falls by the text"),
-        ('holds("9/d")', "fiez2019_9/d is compatible"),
-        ('falls("9/b")', "fiez2019_9/b is holds by the text"),
-        ('level("9/a")', "fiez2019_9/a is holds by the text"),
-        ('program("9/a")', "fiez2019_9/a is holds by the text"),
-        ('weaker("9/a")', "fiez2019_9/a is holds by the text"),
-        ('depends("9/a")', "fiez2019_9/a is holds by the text"),
-        ('undecided("9/a")', "fiez2019_9/a is holds by the text"),
+        ('stands("9/f")', "fiez2019_9/f is not tested"),
+        ('stands("9/b@program")', "fiez2019_9/b@program is falls"),
+        ('falls("9/b")', "fiez2019_9/b is holds"),
+        ('partly("9/a")', "fiez2019_9/a is holds"),
+        ('open("9/a")', "fiez2019_9/a is holds"),
+        ('weaker("9/b@text")', "fiez2019_9/b@text is holds"),
         ('within(0, 0.5, "9/ours")', "0.5 [0.4, 0.6]"),
     ],
 )
@@ -140,36 +145,16 @@ def test_what_is_not_so_is_refused(source, place, words):
 def test_words_tied_to_an_outcome_are_refused_when_it_changes(source):
     words = 'A is below B.{{ holds("9/a") }}'
     assert report.render(words, source()) == "A is below B."
-    for changed, outcome in (((0.9, 0.7, 1.1), "undecided"), ((2, 1.5, 2.5), "falls by the text")):
-        with pytest.raises(ValueError, match=f"requires the outcome holds by the text, but fiez2019_9/a is {outcome}"):
+    for changed, word in (((0.9, 0.7, 1.1), "open"), ((2, 1.5, 2.5), "falls")):
+        with pytest.raises(ValueError, match=f"requires holds, but fiez2019_9/a is {word}"):
             report.render(words, source(a=changed))
-    assert report.render('{{ program("9/b") }}', source(**{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})) == ""
-    assert report.render('{{ undecided("9/a") }}', source(a=(0.9, 0.7, 1.1))) == ""
+    assert report.render('{{ open("9/a") }}', source(a=(0.9, 0.7, 1.1))) == ""
 
 
 def test_all_faults_are_named_together(source):
     with pytest.raises(ValueError, match="has 3 faults") as refused:
         report.render('{{ falls("9/a") }} {{ nothing(9) }} in 42 runs', source())
     assert all(word in str(refused.value) for word in ("falls('9/a'): this", "nothing called 'nothing'", "'42'"))
-
-
-@pytest.mark.parametrize(
-    "text, ended",
-    [
-        ("falls by the text", "Falls by the text."),
-        ("a tenth of it.", "A tenth of it."),
-        ("so-called, and so on", "So-called, and so on."),
-        ("sin(.5) sigma_2 <= sigma_3", "sin(.5) sigma_2 <= sigma_3."),
-        (r"psi\* is at least a share", r"psi\* is at least a share."),
-        ("kappa = 2 is enough", "kappa = 2 is enough."),
-        ("sigma_2 is at most 4", "sigma_2 is at most 4."),
-        ("d = 4 and more", "d = 4 and more."),
-        ("2N is the bound", "2N is the bound."),
-        ("RAGE does", "RAGE does."),
-    ],
-)
-def test_a_sentence_has_a_capital_unless_it_begins_with_a_formula(text, ended):
-    assert report._ended(text) == ended
 
 
 def test_numbers_are_not_typed():
@@ -212,50 +197,14 @@ def test_templates_are_written_or_named(source, tmp_path):
 # --- the generated tables
 
 
-def test_outcomes_are_counted_with_their_places(source):
+def test_words_are_counted_with_their_places(source):
     def link(text, name):
         return f"[{text}](../ledger/fiez2019.md#fiez2019-9-{name})"
 
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in source().table_of_outcomes().splitlines()[2:]]
-    assert lines == [
-        ["holds by the text", "3", link("Figure 9", "a") + ", " + link(2, "b") + "; " + link("Lemma 9", "c")],
-        ["compatible", "1", link("Table 9", "d")],
-        ["untestable", "1", link("Section 9", "f")],
-        ["all", "5", ""],
-    ]
-
-
-def test_what_does_not_hold_by_the_text_is_listed_by_outcome_with_the_parts_and_readings_that_decide(source):
-    link = "](../ledger/fiez2019.md#fiez2019-9-"
-    assert source().list_of_differences() == f"### Untestable\n\n- [Section 9{link}f): “always” There are too many."
-    changed = {"a": (2, 1.5, 2.5), "b@text": (-2, -3, -1), "b@program": (-4, -5, -3), "c.y": (0.9, 0.7, 1.1)}
-    undecided, untestable, fallen = source(**changed).list_of_differences()[4:].split("\n\n### ")
-    assert (untestable.partition("\n")[0], fallen.partition("\n")[0]) == ("Untestable", "Falls by the text")
-    assert undecided.splitlines()[2:] == [
-        f"- [Lemma 9{link}c): “$x$ or $|y|$, or neither”",
-        "  - *y, text*: the c*. Measured: 0.9 [0.7, 1.1] (true if between 0 and 1): undecided between holds and falls "
-        "(4 times the runs would decide).",
-    ]
-    assert fallen.splitlines()[2:] == [
-        f"- [Figure 9{link}a): “A is below B”",
-        "  - *text*: A over B. Measured: 2 [1.5, 2.5] (true if at most 1): falls.",
-        f"- [Figure 9{link}b): “B grows”",
-        "  - exponent:",
-        "    - *text*: -2 [-3, -1] (true if at least 0): falls.",
-        "    - *program* (the code's): -4 [-5, -3] (true if at least 0): falls.",
-        "  - Explanation (*program*): it falls",
-    ]
-    only = source(**{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)}).list_of_differences()
-    assert only.startswith(f"### Holds in the published program only\n\n- [Figure 9{link}b): “B grows”\n")
-    assert "    - *program* (the code's): 2 [1, 3] (true if at least 0): holds." in only and "Lemma" not in only
-    whole = source()
-    testable = replace(whole, claims=whole.claims[whole.claims["untestable"] == ""])
-    assert testable.list_of_differences() == "Every sentence that was tested holds."
-
-
-def test_an_outcome_that_other_margins_would_change_is_listed(source):
-    assert source().table_of_sensitive_sentences() == "None."
-    assert "| with margins half or twice as wide: level" in source(a=(1.15, 1.12, 1.18)).table_of_sensitive_sentences()
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in source().table_of_words().splitlines()[2:]]
+    places = link("Figure 9", "a") + ", " + link(2, "b") + "; " + link("Lemma 9", "c") + "; " + link("Table 9", "d")
+    assert [line[0] for line in lines] == list(WORDS) and lines[0] == ["holds", "4", "0", places]
+    assert lines[2] == ["falls", "0", "1", ""] and lines[-1] == ["not tested", "1", "4", link("Section 9", "f")]
 
 
 def test_runs_and_errata(source):
@@ -268,7 +217,7 @@ def test_a_paper_without_claims_has_tables_too(source):
     whole = source()
     empty = replace(whole, claims=whole.claims.iloc[:0], errata=whole.errata.iloc[:0])
     tables = [name for name in vars(report.Report) if name.startswith(("table_of_", "list_of_"))]
-    assert len(tables) == 5 and all(getattr(empty, name)() for name in tables)
+    assert len(tables) == 3 and all(getattr(empty, name)() for name in tables)
 
 
 # --- what is committed
@@ -308,9 +257,9 @@ def test_what_is_written_rests_on_outcomes(paper):
         report.render(TEMPLATES[paper], replace(found, claims=found.claims.assign(low=-inf, high=inf, letter="U")))
     for section in re.split(r"^## ", TEMPLATES[paper], flags=re.MULTILINE)[1:]:
         if not re.match(r"[12]\. ", section):
-            assert re.search(r"\{\{ (stands|holds|program|weaker|level|depends|undecided|falls|within)\(", section), (
-                section[:30]
-            )
+            assert re.search(r"\{\{ (stands|holds|partly|weaker|level|open|falls|not_\w+|within)\(", section), section[
+                :30
+            ]
 
 
 @each_template

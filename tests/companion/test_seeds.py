@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from made_up import claim
 
-from bandits_companion import seeds
+from bandits_companion import ledger, seeds
 from bandits_companion.claims import table
+from bandits_companion.claims_table import csv_of
 from bandits_companion.registry import COPIES, PAPERS
 from bandits_companion.verdicts import Criterion
 from bandits_lib.figures import parameters, results
@@ -49,7 +50,7 @@ def test_the_list_of_runs_only_grows_and_says_why_digits_change(log):
     rows = seeds.read_log(log)
     assert list(rows) == list(seeds.LOG) and rows["why"].tolist() == ["", "a fault, mended", ""]
     assert rows["state"].tolist() == ["begun", "begun", "ended"] and rows["edition"].eq(seeds.EDITION).all()
-    assert rows["outcomes"].tolist() == ["", "", "holds by the text 1"]
+    assert rows["outcomes"].tolist() == ["", "", "holds 1"]
     assert seeds.runs_of("fiez2019", log) == "1 begun (not counting 1 continuation after a stop), 1 ended"
 
 
@@ -127,7 +128,8 @@ def test_what_another_edition_said_is_listed(repository, tmp_path):
             claim("fiez2019_9/ours", 1.0, quote="", kind="other"),
         ]
     )
-    revision = commit(repository, tmp_path, figures__claims_dot_csv=old.to_csv(index=False))
+    page = ledger.page("fiez2019", old)
+    revision = commit(repository, tmp_path, figures__claims_dot_csv=csv_of(old), figures__ledger__fiez2019_dot_md=page)
     now = [
         *(claim(f"fiez2019_9/{name}", x) for name, x in (THEN | {"a": 2.0}).items()),
         claim("fiez2019_9/new", 0.5),
@@ -135,11 +137,18 @@ def test_what_another_edition_said_is_listed(repository, tmp_path):
     ]
     now[1] = claim("fiez2019_9/b", 0.5, Criterion(0, 0.4), quote="many fewer")
     page = seeds.changes(table(now), revision)
-    assert page.startswith(f"# Claims that differ from {revision}\n") and "outcome before" in page
+    assert page.startswith(f"# Claims that differ from {revision}\n") and "verdict before" in page
     assert rows_of(page) == [
         ["fiez2019_9/a", "", "", "", "holds by the text", "falls by the text"],
         ["fiez2019_9/b", "quote", "fewer", "many fewer", "holds by the text", "falls by the text"],
-        ["fiez2019_9/b", "holds for", "0 to 1", "0 to 0.4", "holds by the text", "falls by the text"],
+        [
+            "fiez2019_9/b",
+            "condition",
+            "true if between 0 and 1",
+            "true if between 0 and 0.4",
+            "holds by the text",
+            "falls by the text",
+        ],
         ["fiez2019_9/gone", "", "", "", "holds by the text", "no claim"],
         ["fiez2019_9/new", "", "", "", "no claim", "holds by the text"],
     ]

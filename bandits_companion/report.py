@@ -136,7 +136,7 @@ class Report:
             places = own.groupby("place", sort=False).groups.items()
             links = "; ".join(self._links(*place) for place in places)
             rows.append((word, *(self.count(word, kind) for kind in KINDS), links))
-        return markdown(pd.DataFrame(rows, columns=["sentence", *KINDS.values(), "where (by the text)"]))
+        return markdown(pd.DataFrame(rows, columns=["word", *KINDS.values(), "where (by the text)"]))
 
     def table_of_runs(self):
         rows = []

@@ -183,10 +183,8 @@ class Report:
 
     def _others(self, pattern, allowed):
         """Yield the sentences (readings, if the pattern has an @) that a pattern names and that have other words."""
-        named = {
-            id: word for id, word in self._words.items() if ("@" in id) == ("@" in pattern) and fnmatchcase(id, pattern)
-        }
-        yield from (f"{id} is {word}" for id, word in named.items() if word not in allowed)
+        named = [id for id in self._words if ("@" in id) == ("@" in pattern) and fnmatchcase(id, pattern)]
+        yield from (f"{id} is {self._words[id]}" for id in named if self._words[id] not in allowed)
         if not named:
             yield f"there is no {'reading' if '@' in pattern else 'sentence'} {pattern}"
 

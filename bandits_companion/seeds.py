@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from bandits_companion.claims_table import condition, read_file, sentences
+from bandits_companion.claims_table import by_sentence, condition, read_file, sentences
 from bandits_companion.ledger import anchor, markdown, verdict
-from bandits_companion.registry import COPIES, sentence
+from bandits_companion.registry import COPIES
 from bandits_companion.verdicts import WORDS
 from bandits_lib.figures.results import changed_files, git
 from bandits_lib.files import append, atomic_write, locked
@@ -137,7 +137,7 @@ def changes(claims: pd.DataFrame, revision: str) -> str:
     rows = []
     for id in dict.fromkeys([*then, *present]):
         one, other = then.get(id, {}), present.get(id, {})
-        before, after = said.get(anchor(id), "no claim") if one else "no claim", words.get(id, "no claim")
+        before, after = said.get(anchor(id), "no claim"), words.get(id, "no claim")
         fields = [name for name in one if one and other and one[name] != other[name]]
         changed = [(name, one[name], other[name]) for name in fields] or [("", "", "")] * (before != after)
         rows += [(id, *field, before, after) for field in changed]
@@ -147,12 +147,8 @@ def changes(claims: pd.DataFrame, revision: str) -> str:
 
 def _sentences_of(claims):
     """{id of a sentence: its place, quotation and criterion}."""
-    by_id: dict[str, dict] = {}
-    for row in claims[claims["quote"] != ""].to_dict("records"):
-        by_id.setdefault(
-            sentence(row["id"]), {"place": row["place"], "quote": row["quote"], "condition": condition(row)}
-        )
-    return by_id
+    first = {id: rows[0] for id, rows in by_sentence(claims[claims["quote"] != ""]).items()}
+    return {id: {"place": r["place"], "quote": r["quote"], "condition": condition(r)} for id, r in first.items()}
 
 
 def save_changes(claims, revision, out):

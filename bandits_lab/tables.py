@@ -96,7 +96,25 @@ def table(path, text=None):
         if row != own:  # files that were put together repeat the heading
             found.append((line, row))
     unnamed = [i + 1 for i, name in enumerate(names) if not name and i in filled]
+    if headless(own, found):
+        raise ValueError(
+            f"line {first} of {path} has numbers like those below: insert a line with the names of the columns above "
+            "it; or, if these are the names, begin each with a letter"
+        )
     return Table([*own], found, delimiter, own, unnamed, str(path), first)
+
+
+def headless(own, rows):
+    """Return whether the first line looks like another row: each column of numbers has a number as its name.
+
+    At least one of these names lies in the range of its column. Names such as 400 of a spectrum do not.
+    """
+    inside = []
+    for column, name in own.items():
+        values = [_number(row.get(column, "")) for _, row in rows]
+        if values and None not in values:
+            inside.append(None if (number := _number(name)) is None else min(values) <= number <= max(values))
+    return None not in inside and any(inside)
 
 
 def _rows(text, delimiter, most=None):

@@ -9,7 +9,7 @@ import pytest
 
 from bandits_lab.__main__ import main
 from bandits_lab.arms import read_arms
-from bandits_lab.tables import typed
+from bandits_lab.tables import table, typed
 from bandits_lib.numerics.span import basis
 
 TABLE = "vial;Solvent;dose;supplier\nA;water;0,5;1\nB;ethanol;1,0;2\nC;water;1,5;3\nD;ether;2,0;1\n"
@@ -52,6 +52,25 @@ def test_scaled_features_keep_their_rank_and_span_what_raw_ones_do(tmp_path):
         scaled.with_squares("flow")
     with pytest.raises(ValueError, match="'gas_argon' has 2 different values"):
         scaled.with_squares("gas_argon")
+
+
+@pytest.mark.parametrize(
+    ("content", "headless"),
+    [
+        ("R1;0,5;20\nR2;1,5;30\nR3;0,25;10\nR4;2,5;15\n", True),
+        ("CO,KOAc,4.5\nCO,CsF,3.5\nC1COCC1,CsF,98.25\nN#CC,CsF,0.5\n", True),
+        ("sample,400,500\na,0.51,1.2\nb,1.3,0.2\nc,0.2,0.7\n", False),  # absorbances at two wavelengths
+        ("sample,2,dose\na,0.5,1.2\nb,3.3,0.2\nc,0.2,0.7\n", False),
+        ("sample,1,solvent\n", False),
+    ],
+)
+def test_a_file_without_names_of_columns_is_refused(tmp_path, content, headless):
+    (tmp_path / "arms.csv").write_text(content)
+    if headless:
+        with pytest.raises(ValueError, match=r"line 1 of .*arms.csv has numbers like those below: insert a line with"):
+            table(tmp_path / "arms.csv")
+    else:
+        assert len(table(tmp_path / "arms.csv").rows) == content.count("\n") - 1
 
 
 NO_NAMES = "ligand,base\nXPhos,KOAc\nXPhos,CsF\nSPhos,CsF\n"

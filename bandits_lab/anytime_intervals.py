@@ -19,12 +19,13 @@ from bandits_lab.measurements import nothing
 from bandits_lab.noise import contradicted, sigma_upper
 from bandits_lib.checks import check_arms, check_items, check_sigma
 from bandits_lib.glr import opening
-from bandits_lib.numerics.least_squares import least_squares
+from bandits_lib.numerics.least_squares import least_squares, within
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import total
 
 DELTA = 0.05  # for rules with a budget or without a delta
 FIRST, SHARE = "first request", 0.1  # the replicates that bound sigma, and the share of delta spent on that bound
+ENOUGH = 10  # degrees of freedom of the first request, with which its bound is about twice sigma
 ACCEPTED = {"rage": "accept", "lingape": "epsilon"}  # the arguments that allow an answer behind the best
 
 
@@ -281,14 +282,26 @@ def _bounded_by_first_request(lab, told):
         raise ValueError(
             f"sigma must be a number, a list of one number for each arm, or {FIRST!r}; got {told['sigma']!r}"
         )
-    first = [sample for sample, request in zip(lab.log, lab.requests, strict=True) if request == 1]
+    parts: dict[int, list] = {}
+    for sample, request in zip(lab.log, lab.requests, strict=True):
+        parts.setdefault(request, [nothing(len(told["arms"]))]).append(sample)
+    samples = [total(parts[request]) for request in sorted(parts)]
     share = SHARE * told["delta"]
-    try:
-        sigma = sigma_upper(total([nothing(len(told["arms"])), *first]), share)
-    except ValueError as error:
-        raise ValueError(f"sigma is not known yet, and standings need it: {error}") from None
-    source = f"a bound from the first request, itself wrong with probability {share:.4g}"
-    return {"sigma": sigma, "delta": told["delta"] - share, "source": source}
+    # A small first request, as of xy_static, bounds sigma badly. Given the past, the counts of each request are fixed,
+    # so each request has a bound with a share of its own, and the shares 1/2, 1/6, 1/12, ... add up to 1.
+    single = bool(samples) and within(samples[0])[1] < ENOUGH
+    bounds = [(sample, 1 / (n * (n + 1)) if single else 1.0) for n, sample in enumerate(samples, start=1)]
+    found, wrong = [], "no arm was measured twice in one request, and only replicates show the noise"
+    for sample, part in bounds if single else bounds[:1]:
+        try:
+            found += [sigma_upper(sample, part * share)] if sample.counts.max() > 1 else []
+        except ValueError as error:
+            wrong = str(error)
+    if not found:
+        raise ValueError(f"sigma is not known yet, and standings need it: {wrong}")
+    origin = "single requests" if single else "the first request"
+    source = f"a bound from {origin}, itself wrong with probability {share:.4g}"
+    return {"sigma": min(found), "delta": told["delta"] - share, "source": source}
 
 
 def standings(lab: Any, *, names: Sequence | None = None, sigma: float | np.ndarray | str | None = None) -> Standings:
@@ -304,7 +317,8 @@ def standings(lab: Any, *, names: Sequence | None = None, sigma: float | np.ndar
     sigma : float or (K,) array_like or "first request", optional
         Standard deviation of the noise, or an upper bound on it; the largest of several values counts. The default is
         the rule's sigma or sigma_max, and 0.5 for `bounded_rage`. "first request", the default if the rule has no
-        sigma, means the bound of `sigma_upper` from the replicates of the first request, with a tenth of delta.
+        sigma, means the bound of `sigma_upper` from the replicates of the first request, with a tenth of delta. If
+        these have fewer than 10 degrees of freedom, all requests share this tenth, and their smallest bound counts.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from bandits_lab import Lab, sigma_upper
 from bandits_lab.anytime_intervals import FIRST, by_itself, intervals, proof
 from bandits_lib import LinearBandit, Result, Sample, rule
 from bandits_lib.fixed_budget import gse, od_linbai, ucb_glm
-from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage, rage_halving, sphere_track_and_stop
+from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage, rage_halving, sphere_track_and_stop, xy_static
 from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.6, 0.8, 0.0]])
@@ -156,6 +156,27 @@ def test_replicates_of_the_first_request_bound_an_unknown_sigma(made):
     assert f"a bound from the first request, itself wrong with probability {share}" in repr(known)
     with pytest.raises(ValueError, match="one number for each arm, or 'first request'; got 'pilot'"):
         lab.standings(sigma="pilot")
+
+
+def test_single_requests_bound_sigma_if_the_first_is_small():
+    lab, rng = Lab(xy_static(ARMS, delta=0.1, sigma=None, rng=RNG(2))), RNG(0)
+    lab.tell(PROBLEM.pull(lab.ask(), rng))
+    assert lab.log[0].counts.max() == 1
+    with pytest.raises(ValueError, match="no arm was measured twice in one request"):
+        lab.standings()
+    while lab.result is None:
+        lab.tell(PROBLEM.pull(lab.ask(), rng))
+    known = lab.standings()
+    repeated = [(n, sample) for n, sample in enumerate(lab.log, start=1) if sample.counts.max() > 1]
+    bounds = [sigma_upper(sample, 0.01 / (n * (n + 1))) for n, sample in repeated]
+    assert len(bounds) > 1 and known.sigma == pytest.approx(min(bounds)) and 0.5 < known.sigma < 1.0
+    assert "a bound from single requests, itself wrong with probability 0.01" in repr(known)
+    square = [[1, -1, -1], [1, 1, -1], [1, -1, 1], [1, 1, 1]]
+    equal = Lab(xy_static(np.array(square), delta=0.1, sigma=None, rng=RNG(2)))
+    assert (counts := equal.ask()).tolist() == [0, 0, 0, 2]
+    equal.tell(Sample(counts, 3.0 * counts, 9.0 * counts))
+    with pytest.raises(ValueError, match="sigma is not known yet, .* replicates of every arm are equal"):
+        equal.standings()
 
 
 def test_what_has_no_standings_is_refused():

@@ -5,6 +5,7 @@ suppliers, must not get a slope. Where the table does not show which columns are
 the caller must say so.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from os import PathLike
@@ -18,6 +19,7 @@ from bandits_lab.tables import Numbers, Table, label, nearly, table, typed, valu
 FEW = 6  # with at most so many arms, most arms may have a word of their own
 SHARE = 0.75  # with more arms, a column holds names if its different words exceed this share of the arms
 MANY_CODES = 20  # a column with more different whole numbers than this holds no codes
+CODE = re.compile(r"\d{2,}e\d+", re.IGNORECASE)  # 503E1 is rather the code of a batch than the number 5030
 SCALED = " (scaled)"
 LEAVE_OUT = ": correct it, delete the line if it holds units or totals, or leave the column out with --ignore"
 NO_NAMES = "number the arms with --number-arms (in Python: arm=None) if no column names them"
@@ -210,7 +212,8 @@ def arms_of(found: Table, numbers, codes, ignore, arm, scale=True) -> Arms:
             words = sorted(set(texts[column]))[1:]
             new = {f"{column}_{word}": np.array([text == word for text in texts[column]]) for word in words}
         else:
-            unsaid += [found.own[column]] * (column not in numbers and _may_be_codes(values))
+            codelike = _may_be_codes(values) or any(map(CODE.fullmatch, texts[column]))
+            unsaid += [found.own[column]] * (column not in numbers and codelike)
             new = _slope(column, np.array(values), scale)
         for feature in features.keys() & new.keys():
             raise ValueError(f"{found.path} gives two features the name {feature!r}: rename a column")

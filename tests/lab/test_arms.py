@@ -73,6 +73,14 @@ def test_a_file_without_names_of_columns_is_refused(tmp_path, content, headless)
         assert len(table(tmp_path / "arms.csv").rows) == content.count("\n") - 1
 
 
+def test_codes_that_look_like_powers_of_ten_are_asked_for(tmp_path):
+    codes = "vial,batch,dose\na,171E2,1.5e3\nb,503E1,2e3\nc,22E1,0.5\nd,7E5,1\n"
+    with pytest.raises(ValueError, match="whole numbers of 'batch' may be quantities or codes: give --numbers batch"):
+        read(tmp_path, codes)
+    assert read(tmp_path, codes, numbers="batch").described["batch"].tolist() == [17100, 5030, 220, 7e5]
+    assert read(tmp_path, codes, codes="batch").described["batch"].tolist() == ["171E2", "503E1", "22E1", "7E5"]
+
+
 NO_NAMES = "ligand,base\nXPhos,KOAc\nXPhos,CsF\nSPhos,CsF\n"
 SMILES = "s,solvent,t\na,c1ccccc1,1\nb,C1CCCCC1,1\nc,c1ccccc1,2\n"
 

@@ -33,7 +33,7 @@ from bandits_lab.measurements import MISSING, far_off, raw_rows, read_measuremen
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import PATIENCE, Plan, guess_in_words, maker, plan, rounded, shortest
 from bandits_lab.plate_layout import ROWS, plates, wells
-from bandits_lab.tables import Numbers, decoded, difference, label, table, typed
+from bandits_lab.tables import Numbers, decoded, label, table, typed
 from bandits_lib.checks import check_delta, check_positive
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
@@ -101,16 +101,15 @@ class Experiment:
 
     @cached_property
     def _table(self):
-        """Return the table of arms as it was imported, and warn if the file was changed since."""
+        """Return the table of arms as it was imported, and warn if the file is another one now."""
         told, path = self.settings, self.path(self.settings["arms"])
-        found = table(path, told["table"])
-        if path.exists() and (changed := difference(found, path, lowered(told["arm_column"]))):
+        if path.exists() and sha256(path.read_bytes()).hexdigest() != told["sha256"]:
             warnings.warn(
-                f"{path} was changed after it was imported ({changed}): the experiment uses the table as it was. To "
-                "use the changed table, import it again, into another folder if something was measured",
+                f"{path} is not the table that was imported, which the experiment uses. To use {path}, import it "
+                "again, into another folder if something was measured",
                 stacklevel=2,
             )
-        return named(found, None if told["number_arms"] else told["arm_column"])[0]
+        return named(table(path, told["table"]), None if told["number_arms"] else told["arm_column"])[0]
 
     @cached_property
     def arms(self):
@@ -306,7 +305,7 @@ def import_(given, folder):
             "pilot": None,
             "planned": None,
             "table": text,
-            "copied": "",
+            "sha256": sha256(data).hexdigest(),
         }
         if given.rule != "rage" and (given.budget or given.cost or given.accept or given.largest_gap):
             raise ValueError(f"{given.rule} has no --budget, --cost, --accept or --largest-gap: leave one of them out.")
@@ -318,17 +317,6 @@ def import_(given, folder):
         if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
             print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
         lab = Lab(tried.rule(), names=tried.names, unit=given.unit)  # refuses wrong settings before anything is written
-        home = experiment.path(source.name)
-        if not (home.exists() and home.samefile(source)):
-            other = home.exists() and home.read_bytes() != data
-            if other and not (
-                experiment.path(SETTINGS).exists() and Experiment(folder).settings["copied"] == home.name
-            ):
-                raise ValueError(
-                    f"There is another {home.name} in {folder.resolve()}, and it stays as it is: rename one of the two."
-                )
-            atomic_write(home, data)
-            settings["copied"] = home.name
         if experiment.log.exists():
             try:
                 logs.check_same(experiment.log, logs.read(experiment.log)[0][0], lab.experiment)

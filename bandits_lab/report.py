@@ -57,6 +57,7 @@ def _p(text):
 
 def _settings(experiment):
     rows = {LABELS.get(name, name): value for name, value in experiment.settings.items() if value}
+    del rows["table"], rows["sha256"]
     if found := rows.pop("pilot", None):
         rows["pilot"] = (
             f"{found['measurements']} measurements in {found['file']}: sigma is about "

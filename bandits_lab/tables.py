@@ -244,25 +244,3 @@ class Numbers:
 def nearly(text):
     """Return whether a text is a number for a person, or was one before a spreadsheet changed it."""
     return any(value(text, mark) is not None for mark in OTHER) or bool(SEVERAL.fullmatch(text) or DATE.fullmatch(text))
-
-
-def difference(before, path, names):
-    """Return in words how a file differs from a Table, or "" if at most its order and number formats do."""
-    try:
-        now = table(path)
-    except (ValueError, OSError) as error:
-        return str(error)
-    if columns := sorted({*before.columns} ^ {*now.columns}):
-        return f"column {columns[0]!r} is {'new' if columns[0] in now.columns else 'missing'}"
-    old, new = ({row.get(names, ", ".join(row.values())): row for _, row in found.rows} for found in (before, now))
-    if rows := sorted(old.keys() ^ new.keys()):
-        return f"row {rows[0]!r} is {'new' if rows[0] in new else 'missing'}"
-    for name, column in ((name, column) for name in old for column in before.columns):
-        one, other = old[name][column], new[name][column]
-        if one != other and (_number(one) is None or _number(one) != _number(other)):
-            return f"row {name!r} of column {before.own[column]!r} was {one!r} and is {other!r}"
-    return ""
-
-
-def _number(text):
-    return value(text, ",") if value(text, ".") is None else value(text, ".")

@@ -229,29 +229,15 @@ def test_arms_without_names_are_numbered(run):
         "3 arms, from 1 to 3" in said and "numbered in the order of the rows" in said and "'arm' and 'reward'" in said
     )
     assert "as many unknown numbers as arms" in said
-    Path("arms.csv").write_text("ligand,base\nSPhos,CsF\nXPhos,CsF\nXPhos,KOAc\n")
-    assert "Note" not in run("ask"), "sorted rows are the same arms"
-    Path("arms.csv").write_text(NO_NAMES.replace("SPhos", "SPHOS"))
-    assert "arms.csv was changed after it was imported (row 'SPHOS, CsF' is new)" in run("ask")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("20.5,", "20.50,", ""),
-        ("r1,21.5,", "r1,21.4,", "(row 'r1' of column 'temp' was '21.5' and is '21.4')"),
-        ("r1,", "R1,", "(row 'R1' is new)"),
-        ("temp", "T", "(column 't' is new)"),
-        ("r1,", "r1", "(line 3 of known.csv has 3 fields"),
-    ],
-)
-def test_a_changed_table_is_named_and_the_imported_one_is_used(run, old, new, said):
+def test_a_changed_table_is_named_and_the_imported_one_is_used(run):
     Path("known.csv").write_text(KNOWN)
     run("import", "known.csv", "--ignore", "yield,price", "--sigma", "1")
     before = run("ask")
-    Path("known.csv").write_text(KNOWN.replace(old, new))
+    Path("known.csv").write_text(KNOWN.replace("r1,", "r1"))
     after = run("ask")
-    assert after.endswith(before) and said in after and ("import it again" in after) == bool(said)
+    assert after.endswith(before) and "known.csv is not the table that was imported" in after
     Path("known.csv").unlink()
     assert run("ask") == before
 
@@ -278,21 +264,8 @@ def test_options_that_cannot_be_meant_are_refused(run, given, said):
     assert not Path("experiment.json").exists()
 
 
-@pytest.mark.parametrize("name", ["to_measure.csv", "Pilot.csv", "log.jsonl", "measured_0001.csv", "experiment.json"])
+@pytest.mark.parametrize("name", ["to_measure.csv", "Pilot.csv", "log.jsonl", "measured_0001.csv", "report.html"])
 def test_a_table_with_the_name_of_a_file_of_the_commands_is_refused(run, name):
     Path(name).write_text(KNOWN)
     assert f"{name} is the name of a file that the program writes: rename" in run("import", name, code=2)
     assert Path(name).read_text() == KNOWN
-
-
-def test_only_a_copy_that_import_made_is_replaced(run):
-    Path("lab").mkdir()
-    Path("known.csv").write_text(KNOWN)
-    given = "import", "known.csv", "--ignore", "yield", "--folder", "lab"
-    Path("lab", "known.csv").write_text(COMMAS)
-    assert "stays as it is: rename one" in run(*given, code=2)
-    assert Path("lab", "known.csv").read_text() == COMMAS and not Path("lab", "experiment.json").exists()
-    Path("lab", "known.csv").unlink()
-    run(*given)
-    Path("known.csv").write_text(KNOWN.replace("r1", "R1"))
-    assert "Note" not in run(*given) and "R1" in Path("lab", "known.csv").read_text()

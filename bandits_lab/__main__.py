@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cached_property, partial
 from hashlib import sha256
 from math import ceil, inf
@@ -184,15 +184,7 @@ class Experiment:
 
     def lab(self):
         """Return the Lab, which begins its log with the first record that it writes."""
-        try:
-            return Lab(self.rule(), self.log, names=self.names, unit=self.settings["unit"])
-        except ValueError as error:
-            if "is the log of another experiment" not in str(error):
-                raise
-            said = str(error).partition(". To go on")[0]
-            raise ValueError(
-                f"{said}. {self.path(SETTINGS)} was changed since the log began: restore it from a copy"
-            ) from None
+        return Lab(self.rule(), self.log, names=self.names, unit=self.settings["unit"])
 
     def is_measured(self):
         """Return whether there are measurements that were not taken back."""
@@ -207,21 +199,12 @@ class Experiment:
 
     def read(self, path):
         """Return the measurements in a file, of which there must be at least one."""
-        try:
-            with heard() as said:
-                sample = read_measurements(path, self.names, columns=self.columns, unit=self.settings["unit"])
-        except ValueError as error:
-            if "the columns must be" not in str(error):
-                raise
-            again = "" if self.is_measured() else ", or import the arms again with --reward-column NAME"
-            raise ValueError(f"{error}. Rename the columns in the file{again}") from None
+        sample = read_measurements(path, self.names, columns=self.columns, unit=self.settings["unit"])
         if not sample.counts.any():
             raise ValueError(
                 f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and give the "
                 "command tell again."
             )
-        for text in said:
-            note(text)
         return sample
 
     def measure(self, number):
@@ -637,16 +620,13 @@ def tell(given, experiment):
     lab, sample = experiment.lab(), experiment.read(path)
     if not given.sure and (doubt := far_off(raw_rows(sample), lab.all_told, experiment.names)):
         raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
-    with heard() as said:
-        told = kept(experiment, path, sample, partial(lab.tell, extra=given.extra))
+    told = kept(experiment, path, sample, partial(lab.tell, extra=given.extra))
     if told.counted:
         print(f"{told.counted:,} taken, {several(int(lab.all_told.counts.sum()), 'measurement')} in all.")
     if told.without:
         print(f"{several(told.without, 'row')} without a ticket: kept as extra measurements.")
     if lab.unused and lab.result is None:
         print(f"{several(lab.unused, 'measurement')} will answer later requests.")
-    for text in said:
-        note(text)
     show(experiment, lab)
 
 
@@ -705,8 +685,10 @@ def known_now(experiment, lab) -> Standings:
 def report(given, experiment):
     from bandits_lab.report import page  # importing pyplot takes a second
 
-    with heard() as said:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         lab = experiment.lab()
+    said = [in_words(warning.message) for warning in caught if is_meant(warning.category)]
     now = answer(experiment, lab) if lab.result is not None else "There is no answer yet."
     atomic_write(experiment.path(REPORT), page(experiment, lab, now, partial(known_now, experiment, lab), said))
     print(f"{experiment.path(REPORT)} is written: open it in a browser.")
@@ -745,23 +727,14 @@ def unused(experiment, name):
     return next(path for k in range(1, 10**6) if not (path := experiment.path(name.format(k))).exists())
 
 
-@contextmanager
-def heard():
-    """Collect the texts of the warnings that are meant for the user."""
-    said: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield said
-    said += dict.fromkeys(str(w.message).removesuffix(WAY) for w in caught if is_meant(w.category))
-
-
 def is_meant(category):
     """Return whether a warning is of this project: libraries warn with classes of their own, or while drawing."""
     return category is UserWarning or (issubclass(category, UserWarning) and category.__module__.startswith("bandits"))
 
 
-def note(text):
-    print(f"Note: {whole(text)}")
+def in_words(message):
+    """Return a warning as a sentence; a command has no option floor."""
+    return whole(str(message).removesuffix(WAY))
 
 
 def whole(text):
@@ -915,7 +888,7 @@ def main(given: list[str] | None = None) -> int:
 def shown(message, category, *where, **more):
     """Print a warning that is meant for the user."""
     if is_meant(category):
-        note(str(message))
+        print(f"Note: {in_words(message)}")
 
 
 if __name__ == "__main__":

@@ -144,7 +144,10 @@ def _rows(path, names, own=("arm", "reward"), unit=""):
         columns = ",".join(found.columns) or "none"
         needed = f"{arm},{reward} (a row for each measurement) or {arm},{','.join(COUNTED)}"
         hint = ": for rewards 0 and 1 copy sum into squares" if {arm, "count", "sum"} <= {*found.columns} else ""
-        raise ValueError(f"{found.at(found.first)}: the columns must be {needed}, in any order; got {columns}{hint}")
+        raise ValueError(
+            f"{found.at(found.first)}: the columns must be {needed}, in any order; got {columns}{hint}. Rename "
+            "the columns, or name them: with --reward-column of the command import, or in Python with columns="
+        )
     if single and "count" in found.columns:
         raise ValueError(f"{path} has columns {reward} and count: leave one of them out, or rename it")
     numeric = (reward,) if single else COUNTED

@@ -27,14 +27,14 @@ LONGEST = 60  # letters of a name in a picture
 
 
 def page(experiment, lab, answer, known, said):
-    """Return the page as HTML text; `known()` returns the standings, and `said` holds the warnings."""
+    """Return the page as HTML text; `known()` returns the standings, and `said` holds the warnings, which are sentences."""
     sections = []
     try:
         sections.append(_standings(known(), experiment.in_unit))
     except ValueError as error:
         sections.append(_section("Which arm is best?", _p(str(error))))
     if said:
-        items = "".join(f"<li>{escape(text[:1].upper() + text[1:].rstrip('.'))}.</li>" for text in said)
+        items = "".join(f"<li>{escape(text)}</li>" for text in said)
         sections.append(_section("Warnings", f"<ul>{items}</ul>"))
     sections += [_wanted(experiment, lab), _model(experiment, lab), _settings(experiment)]
     title = f"Experiment {experiment.folder.resolve().name}"

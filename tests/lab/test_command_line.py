@@ -275,11 +275,7 @@ def test_a_wrong_command_is_one_sentence_and_writes_nothing(folder, capsys, give
     [
         ("Küvette;Signal\nProbe 1;3,0\n", "unknown arm 'Probe 1'"),
         ("arm;reward\nProbe 01;3,0\n", "the columns must be küvette,signal"),
-        (
-            "Küvette;yield\nProbe 01;3,0\n",
-            "got küvette,yield. Rename the columns in the file, or import the arms again",
-        ),
-        ("Küvette;yield\nProbe 01;3,0\n", "again with --reward-column NAME."),
+        ("Küvette;yield\nProbe 01;3,0\n", "got küvette,yield. Rename the columns, or name them: with --reward-column"),
         ("Küvette;Signal\nProbe 01;3,0 V\n", "write it in mV"),
         ("Küvette;Signal\nProbe 01;\n", "no reward yet"),
         ("", "the columns must be"),
@@ -690,7 +686,7 @@ def test_another_column_of_results_is_possible_after_measuring(folder, capsys):
     run(capsys, "ask")
     path = measured("to_measure.csv", np.random.default_rng(0), rows=5)
     path.write_text(path.read_text(encoding="cp1252").replace("Signal", "mV"), encoding="cp1252")
-    assert "import the arms again" in run(capsys, "tell", "to_measure.csv", code=2)
+    assert "--reward-column" in run(capsys, "tell", "to_measure.csv", code=2)
     run(capsys, *IMPORT[:-1], "mV")
     assert "5 taken" in run(capsys, "tell", "to_measure.csv")
 

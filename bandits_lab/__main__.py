@@ -22,7 +22,6 @@ from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from bandits_lab import log as logs
 from bandits_lab.anytime_intervals import FIRST, SHARE, Standings, proof
@@ -31,7 +30,7 @@ from bandits_lab.diagnosis import WAY, LinearityWarning
 from bandits_lab.lab import Lab
 from bandits_lab.measurements import MISSING, far_off, raw_rows, read_measurements, several
 from bandits_lab.noise import pilot_size, sigma_upper, within
-from bandits_lab.planning import PATIENCE, Plan, guess_in_words, maker, plan, rounded, shortest
+from bandits_lab.planning import guess_in_words, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates, wells
 from bandits_lab.tables import Numbers, decoded, label, table, typed
 from bandits_lib.checks import check_delta, check_positive
@@ -45,8 +44,6 @@ COLUMNS = ("ticket", "plate", "well", "arm", "reward", "count", "sum", "squares"
 FLOOR = 0.1  # share of every batch that is spread over all arms, so that tests can find a wrong model
 FACTOR = 1.5  # a pilot is large enough that its bound is at most FACTOR sigma with probability 0.9
 WAIT = 60  # seconds to wait for the command of another person
-TOO_MANY = 5  # warn if the first request alone exceeds the whole plan by this factor
-QUICK = 20  # simulated experiments before the first request
 HELPS = 0.9  # --accept is proposed if it needs at most this share of the measurements
 WITHOUT_EFFECT = [("budget", "accept"), ("budget", "largest_gap"), ("number_arms", "arm_column")]
 TIED = 0.05  # columns whose smallest singular value is at most this share of the largest are related to each other
@@ -279,7 +276,6 @@ def import_(given, folder):
             "delta": check_delta(given.delta),
             "budget": given.budget,
             "sigma": positive("sigma", given.sigma),
-            "gap": positive("gap", given.gap),
             "largest_gap": positive("largest-gap", given.largest_gap),
             "accept": positive("accept", given.accept) or 0.0,
             "cost": given.cost,
@@ -373,13 +369,9 @@ def understood(experiment):
         else f"{aim}; {noise}."
     )
     print(f"These settings are in {experiment.path(SETTINGS)}.")
-    if told["sigma"]:
-        print(f"Next: plan{'' if told['gap'] else ' --gap G'}, or ask{experiment.elsewhere}")
-    elif told["budget"]:
-        print(f"Next: ask{experiment.elsewhere}")
-    else:
+    if not (told["sigma"] or told["budget"]):
         print("The rule learns sigma from the measurements. Only a plan needs it beforehand, from a pilot.")
-        print(f"Next: ask{experiment.elsewhere}")
+    print(f"Next: ask{experiment.elsewhere}")
 
 
 def pilot(given, experiment):
@@ -431,86 +423,50 @@ def in_order(experiment, wanted, rng):
 
 
 def plan_(given, experiment):
-    gap = positive("gap", given.gap) or experiment.settings["gap"]
-    sigma = positive("sigma", given.sigma) or experiment.sigma
-    if gap is None:
-        raise ValueError("A plan needs the smallest lead of the best arm that matters to you: give it as --gap G.")
+    gap, sigma = positive("gap", given.gap), positive("sigma", given.sigma) or experiment.sigma
     if sigma is None:
         raise ValueError(
             "A plan needs sigma, the standard deviation of one measurement about its mean: give a guess as --sigma S, "
             "which only the plan uses, or make a pilot first."
         )
     print("The plan simulates experiments with several rules. First, one of each shows how long it takes.", flush=True)
-    own, accepting = experiment.settings["rule"], f"rage --accept {gap:g}"
-    more = {accepting: lambda problem, rng: experiment.rule(accept=gap)}
-    more = more if own == "rage" and not experiment.settings["accept"] else {}
-    try:
-        planned = simulated(experiment, gap, sigma, given.runs, more, patience=0.0)
-    except KeyboardInterrupt:
-        raise ValueError("The plan was stopped before the first simulated experiment ended.") from None
-    pulls, same = planned.table["pulls"], planned._replace(table=planned.table.drop(index=more))
-    helps = accepting in pulls and pulls[accepting] < HELPS * pulls[own]
-    planned = planned if helps else same
+    told, own, accepting = experiment.settings, experiment.settings["rule"], f"rage --accept {gap:g}"
+    rules = {own: lambda problem, rng: experiment.rule(rng)}
+    if not told["budget"] and experiment.cost is None and not told["accept"]:
+        other = "rage" if own == "xy_static" else "xy_static"
+        rules[other] = lambda problem, rng: experiment.rule(rng, rule=other)
+    if own == "rage" and not told["accept"]:
+        rules[accepting] = lambda problem, rng: experiment.rule(accept=gap)
+    how = {"sigma": sigma, "delta": told["delta"], "budget": told["budget"], "patience": 0.0}
+    planned = plan(experiment.arms, gap=gap, rules=rules, runs=given.runs, **how)._replace(unit=told["unit"])
     print("\n".join(guess_in_words(planned)))
     print(rounded(planned).to_string())
-    if len(missing := planned.table.index[planned.table["runs"] == 0]):
-        print(f"Not simulated, because the plan was stopped: {', '.join(missing)}.")
-    print(recommended(experiment, same, own))
-    if helps:
+    print(recommended(planned.table.drop(index=accepting, errors="ignore"), own))
+    pulls = planned.table["pulls"].to_dict()
+    if pulls.get(accepting, inf) < HELPS * pulls[own]:
         print(
             f"If an arm that is {experiment.measure(gap)} behind the best is good enough, import again with --accept "
             f"{gap:g}: then it takes about {pulls[accepting]:,.0f} measurements."
         )
     with locked(experiment.path(SETTINGS)):
-        Experiment(experiment.folder).write(gap=gap, planned=totals(same))
-    also = "" if experiment.sigma or experiment.settings["budget"] else ", or pilot"
-    print(f"Next: ask{also}{experiment.elsewhere}")
+        Experiment(experiment.folder).write(planned={"gap": gap, "measurements": pulls[own]})
+    print(f"Next: ask{experiment.elsewhere}")
 
 
-def totals(planned):
-    """Return {rule: mean number of measurements} of the rules that were simulated."""
-    return {name: float(pulls) for name, pulls in planned.table["pulls"].dropna().items()}
-
-
-def recommended(experiment, planned, own):
+def recommended(table, own):
     """Return in words the rule of a plan with the fewest measurements, and how it differs from the rule of ask."""
-
-    def says(name):
-        row = planned.table.loc[name]
-        return f"about {row['pulls']:,.0f} measurements in {several(round(row['requests']), 'request')}"
-
-    best, mine = own if experiment.settings["budget"] else shortest(planned), planned.table.loc[own]
-    if best is None:
-        return "No rule ended in all simulated experiments, so none is recommended: give a larger --gap, or --budget."
-    if best != own and mine["cut"] == 0 and mine["low"] <= planned.table.loc[best, "pulls"]:
-        best = own  # the simulation does not show that the other rule is shorter
-    often = f", and in nine of ten experiments at most {planned.table.loc[best, 'nine_in_ten']:,.0f}"
-    if best == own:
-        return f"Recommended: {own}, which the command ask uses. It takes {says(own)}{often}."
-    uses = f"The command ask uses {own}, which takes {says(own)}." if mine["cut"] == 0 else f"{own} did not end."
-    return f"Recommended: {best}, with {says(best)}{often}. {uses} To use {best}, import again with --rule {best}."
-
-
-def simulated(experiment, gap, sigma, runs, more=None, patience=PATIENCE) -> Plan:
-    """Return the plan for the rule of the experiment, another one for the same settings, and `more` rules."""
-    told, own = experiment.settings, experiment.settings["rule"]
-    rules = {own: lambda problem, rng: experiment.rule(rng)}
-    if told["budget"] and experiment.cost is None:
-        rules["od_linbai"] = maker("od_linbai", {"budget": told["budget"]})
-    elif not told["budget"] and experiment.cost is None and not told["accept"]:
-        other = "rage" if own == "xy_static" else "xy_static"
-        rules[other] = lambda problem, rng: experiment.rule(rng, rule=other)
-    rules |= more or {}
-    with tqdm(total=runs * len(rules), desc="simulated experiments", leave=False) as shown:
-
-        def counted(make, problem, rng):
-            shown.update(shown.n < shown.total)
-            return make(problem, rng)
-
-        rules = {name: partial(counted, make) for name, make in rules.items()}
-        how = {"sigma": sigma, "delta": told["delta"], "budget": told["budget"], "patience": patience}
-        planned = plan(experiment.arms, gap=gap, rules=rules, runs=runs, progress=False, **how)
-    return planned._replace(unit=told["unit"])
+    said = {
+        name: f"about {row['pulls']:,.0f} measurements in {several(round(row['requests']), 'request')}, and in nine "
+        f"of ten experiments at most {row['nine_in_ten']:,.0f}"
+        for name, row in table[table["runs"] > 0].iterrows()
+    }
+    best = table["pulls"].idxmin()
+    if table.loc[own, "low"] <= table.loc[best, "pulls"]:  # the simulation does not show that the other is shorter
+        return f"Recommended: {own}, which the command ask uses. It takes {said[own]}."
+    return (
+        f"Recommended: {best}, with {said[best]}. The command ask uses {own}, which takes {said[own]}. To use {best}, "
+        f"import again with --rule {best}."
+    )
 
 
 def ask(given, experiment):
@@ -518,9 +474,7 @@ def ask(given, experiment):
         experiment.write(plate=given.plate)
     lab = experiment.lab()
     if not lab.log and lab.result is None:
-        request = lab.ask()
-        warn_of_the_first(experiment, int(request.sum()))
-        asked, K = np.count_nonzero(request), len(experiment.names)
+        asked, K = np.count_nonzero(lab.ask()), len(experiment.names)
         which = "every arm" if asked == K else f"{asked} of the {K} arms"
         said = [
             f"The first request contains {which}, and more often the arms that inform about many others.",
@@ -533,28 +487,13 @@ def ask(given, experiment):
 
 def expected(experiment):
     """Return in words how many measurements to expect in all."""
-    told, own = experiment.settings, experiment.settings["rule"]
+    told = experiment.settings
     if told["budget"]:
         return f"In all, at most {told['budget']:,} {'may be spent' if told['cost'] else 'measurements are made'}."
-    if told["planned"] and own in told["planned"]:
-        return f"About {told['planned'][own]:,.0f} measurements are expected in all, if the lead is {told['gap']:g}."
+    if plan := told["planned"]:
+        return f"About {plan['measurements']:,.0f} measurements are expected in all, if the lead is {plan['gap']:g}."
     sigma = "" if experiment.sigma else " --sigma S"
     return f"How many follow depends on the noise and on the lead of the best arm: see the command plan --gap G{sigma}."
-
-
-def warn_of_the_first(experiment, asked):
-    """Warn if the first request is much larger than the shortest plan for the whole experiment."""
-    told = experiment.settings
-    if told["planned"] is None and told["gap"] and experiment.sigma:
-        experiment.write(planned=totals(simulated(experiment, told["gap"], experiment.sigma, QUICK)))
-    rule, least = min((told["planned"] or {"": inf}).items(), key=lambda item: item[1])
-    if asked > TOO_MANY * least:
-        warnings.warn(
-            f"the first request is {asked:,} measurements, but a plan for --gap {told['gap']:g} needs "
-            f"{least:,.0f} in all, with {rule}. Are gap, largest gap and sigma in the unit of the rewards? If not, "
-            f"import the arms again with other values; if they are, with --rule {rule}",
-            stacklevel=2,
-        )
 
 
 def show(experiment, lab, said=()):
@@ -805,7 +744,6 @@ def parser():
     )
     new.add_argument("--budget", type=whole_number, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
-    new.add_argument("--gap", type=number, help="smallest lead of the best arm that matters to you; plan uses it")
     new.add_argument(
         "--largest-gap",
         type=number,
@@ -834,7 +772,7 @@ def parser():
     new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")
 
     new = command("plan", plan_, "say how many measurements to expect")
-    new.add_argument("--gap", type=number, help="smallest lead of the best arm that matters to you")
+    new.add_argument("--gap", type=number, required=True, help="smallest lead of the best arm that matters to you")
     new.add_argument("--sigma", type=number, help="a guess of the noise, used only for the plan")
     new.add_argument("--runs", type=whole_number, default=100, help="number of simulated experiments (100)")
 

@@ -348,13 +348,7 @@ def row_of(rows):
 
 def in_words(plan):
     """Return a `Plan` as text: the guess, the floor, and a line per rule."""
-    return "\n".join([*guess_in_words(plan), rounded(plan).to_string(), *notes(plan)])
-
-
-def shortest(plan):
-    """Return the rule with the fewest measurements among those that ended in all runs, or None."""
-    ended = plan.table[(plan.table["runs"] > 0) & (plan.table["cut"] == 0)]
-    return ended["pulls"].idxmin() if len(ended) else None
+    return "\n".join([*guess_in_words(plan), rounded(plan).to_string()])
 
 
 def guess_in_words(plan):
@@ -369,25 +363,10 @@ def guess_in_words(plan):
     )
 
 
-def notes(plan):
-    """Yield remarks on a plan, in sentences."""
-    largest = plan.problem.gaps.max()
-    if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1 and largest > 1:
-        yield (
-            "rage ends in its first request, which is made for an accuracy of half a unit of reward. That may be more "
-            "accurate than is needed: pass the largest difference that you expect as scale= (here "
-            f"{largest:.4g}), or scale=None."
-        )
-
-
 def in_html(plan):
     """Return a `Plan` as HTML for a notebook."""
-    said, more = "<br>".join(map(_escape, guess_in_words(plan))), [f"<p>{_escape(note)}</p>" for note in notes(plan)]
-    return f"<p>{said}</p>{rounded(plan).to_html()}{''.join(more)}"
-
-
-def _escape(text):
-    return escape(text, quote=False)
+    said = "<br>".join(escape(text, quote=False) for text in guess_in_words(plan))
+    return f"<p>{said}</p>{rounded(plan).to_html()}"
 
 
 def rounded(plan):

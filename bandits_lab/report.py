@@ -27,7 +27,7 @@ LONGEST = 60  # letters of a name in a picture
 
 
 def page(experiment, lab, answer, known, said):
-    """Return the page as HTML text; `known()` returns the standings, and `said` holds the warnings, which are sentences."""
+    """Return the page as HTML text; `known()` returns the standings, `said` holds the warnings."""
     sections = []
     try:
         sections.append(_standings(known(), experiment.in_unit))
@@ -64,7 +64,7 @@ def _settings(experiment):
             f"{experiment.measure(found['sigma'])}, at most {experiment.measure(found['bound'])}"
         )
     if planned := rows.pop("planned", None):
-        rows["plan"] = "; ".join(f"{rule}: about {pulls:,.0f} measurements" for rule, pulls in planned.items())
+        rows["plan"] = f"about {planned['measurements']:,.0f} measurements if the lead is {planned['gap']:g}"
     cells = ((name, ", ".join(value) if isinstance(value, list) else str(value)) for name, value in rows.items())
     lines = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in cells)
     return _section("Settings", f"<table>{lines}</table>{_p(f'The log of all measurements is {experiment.log.name}.')}")

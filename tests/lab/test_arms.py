@@ -246,7 +246,7 @@ def test_a_changed_table_is_named_and_the_imported_one_is_used(run):
     ("given", "said"),
     [
         (["--sigma", "1,500"], "--sigma: '1,500' may be a fraction or a thousand: write 1,5000 .* or 1500 if"),
-        (["--gap", "1_0"], "--gap: '1_0' is not a finite number"),
+        (["--accept", "1_0"], "--accept: '1_0' is not a finite number"),
         (["--delta", "5%"], "--delta: '5%' is not a number: write a share, such as 0.05 for 5%"),
         (["--budget", "1,000"], "--budget: '1,000' may be a fraction or a thousand"),
         (["--budget", "0"], "--budget: '0' is not a whole number of at least 1"),

@@ -161,15 +161,7 @@ def test_the_plan_names_arms_the_unit_and_the_rule(folder, capsys):
     said = run(capsys, "plan", "--gap", "12,5", "--sigma", "4", "--runs", "5")
     assert re.search(r"Supposed: Probe \d\d is best, the next is 12.5 mV behind; noise 4 mV", said)
     assert "The command ask uses rage, which takes" in said and "pulls" not in said
-    assert json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["gap"] == 12.5
-
-
-@pytest.mark.parametrize(("largest", "warns"), [("0,5", True), ("200", False)])
-def test_a_request_out_of_proportion_is_warned_of_before_the_first_measurement(folder, capsys, largest, warns):
-    run(capsys, *IMPORT, "--sigma", "4", "--gap", "10", "--largest-gap", largest)
-    said = run(capsys, "ask")
-    assert ("Note: The first request is" in said) == warns
-    assert ("--gap 10" in said) == warns
+    assert json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["planned"]["gap"] == 12.5
 
 
 def test_a_budget_is_spent_by_gse(folder, capsys):
@@ -725,6 +717,6 @@ def test_an_interruption_is_one_sentence(folder, capsys, monkeypatch):
     def interrupted(*given, **how):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command_line, "simulated", interrupted)
+    monkeypatch.setattr(command_line, "plan", interrupted)
     assert main(["plan", "--gap", "5", "--sigma", "4"]) == 130
     assert capsys.readouterr().err == "Stopped. What was saved before is still there.\n"

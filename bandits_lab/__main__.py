@@ -305,8 +305,9 @@ def import_(given, folder):
     understood(experiment)
 
 
-def _tied(numbers):
-    """Return the columns that a linear equation relates up to small errors; [] if there is none."""
+def _tied(described):
+    """Return the columns of numbers that a linear equation relates up to small errors; [] if there is none."""
+    numbers = described.loc[:, [column.dtype.kind == "f" and column.nunique() > 1 for _, column in described.items()]]
     if not 1 < numbers.shape[1] < len(numbers):  # as many columns as arms are always related
         return []
     _, sizes, directions = np.linalg.svd((numbers - numbers.mean()) / numbers.std(), full_matrices=False)
@@ -317,58 +318,41 @@ def _tied(numbers):
 
 def understood(experiment):
     """Print how the arms were read, and the next command."""
-    arms, told = experiment.arms, experiment.settings
-    print(
-        f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, "
-        f"{several(arms.features.shape[1], 'unknown number')}."
-    )
-    own = experiment.spelled
-    if told["number_arms"]:
-        print("  They are numbered in the order of the rows.")
+    arms, told, own, parts, bent = experiment.arms, experiment.settings, experiment.spelled, [], []
+    curved = {*map(lowered, told["squares"])}
+    K, d = arms.features.shape
+    print(f"{K} arms, from {arms.names[0]} to {arms.names[-1]}, {several(d, 'unknown number')}.")
     for key, column in arms.described.items():
-        name = own[key]
-        if column.nunique() == 1:
+        name, different = own[key], column.nunique()
+        if different == 1:
             print(f"  {name}: the same for all arms, so it is left out")
         elif column.dtype.kind == "f":
             print(f"  {name}: numbers, {column.min():g} to {column.max():g}")
+            parts.append(f"a {'parabola' if key in curved else 'straight line'} in {name}")
+            bent += [name] * (different > 2 and key not in curved)
         else:
             print(f"  {name}: words: {', '.join(sorted(set(column)))}")
+            parts.append(f"a constant for each {name}")
     if result := own.get(lowered(told["reward_column"])):
         print(f"  {result}: the results, so it is left out")
-    if arms.features.shape[1] >= len(arms.names):
+    if experiment.cost is not None:
+        print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")
+    if d >= K:
         print("There are as many unknown numbers as arms, so a measurement of one arm says little about the others.")
-    numbers = [key for key, column in arms.described.items() if column.dtype.kind == "f" and column.nunique() > 1]
-    lines = [own[key] for key in numbers]
-    words = [own[key] for key, column in arms.described.items() if column.dtype.kind != "f" and column.nunique() > 1]
-    curves = [name for name in lines if name.lower() in map(lowered, told["squares"])]
-    straight = [name for name in lines if name not in curves]
-    parts = [f"a straight line in {name}" for name in straight] + [f"a parabola in {name}" for name in curves]
-    parts += [f"a constant for each {name}" for name in words]
     print(f"Assumed: the mean reward is a sum of {', '.join(parts)}; nothing else matters.")
-    if bent := [own[key] for key in numbers if own[key] in straight and arms.described[key].nunique() > 2]:
+    if bent:
         squares = typed("--squares", *bent)
         print(f"If the best value of a number may lie inside its range, import again with {squares}")
-    if tied := [own[key] for key in _tied(arms.described[numbers])]:
+    if tied := [own[key] for key in _tied(arms.described)]:
         print(
             f"{', '.join(tied)} almost determine one another, as shares that add up to 1 do. Leave one out, for "
             f"example with {typed('--ignore', tied[-1])}: otherwise the rule measures the effects of rounding errors."
         )
-    if experiment.cost is not None:
-        print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")
     arm, reward = experiment.columns
-    print(
-        f"Files of measurements have the columns {arm!r} and {reward!r}{told['unit'] and ' in ' + told['unit']} "
-        "(to name another column of results, import again with --reward-column NAME)."
-    )
-    noise = f"sigma is {experiment.measure(told['sigma'])}" if told["sigma"] else "sigma is unknown"
-    spent = f"{told['budget']} may be spent" if told["cost"] else f"{told['budget']} measurements may be made"
-    aim = spent if told["budget"] else ""
-    print(
-        f"The answer may be wrong with probability at most {told['delta']:g}; {noise}."
-        if not aim
-        else f"{aim}; {noise}."
-    )
-    print(f"These settings are in {experiment.path(SETTINGS)}.")
+    print(f"Files of measurements have the columns {arm!r} and {reward!r}{told['unit'] and ' in ' + told['unit']}.")
+    wrong = f"The answer may be wrong with probability at most {told['delta']:g}."
+    noise = f"sigma is {experiment.measure(told['sigma'])}." if told["sigma"] else "sigma is unknown."
+    print(f"{expected(experiment) if told['budget'] else wrong} The standard deviation {noise}")
     if not (told["sigma"] or told["budget"]):
         print("The rule learns sigma from the measurements. Only a plan needs it beforehand, from a pilot.")
     print(f"Next: ask{experiment.elsewhere}")

@@ -166,7 +166,7 @@ def test_the_plan_names_arms_the_unit_and_the_rule(folder, capsys):
 
 def test_a_budget_is_spent_by_gse(folder, capsys):
     rng = np.random.default_rng(2)
-    assert "200 measurements may be made" in run(capsys, *IMPORT, "--budget", "200")
+    assert "at most 200 measurements are made" in run(capsys, *IMPORT, "--budget", "200")
     assert "gse" in run(capsys, "plan", "--gap", "10", "--sigma", "4", "--runs", "5")
     said = run(capsys, "ask")
     asked = int(re.search(r"The first request contains (\d+) of the 40 arms", said)[1])

@@ -18,13 +18,12 @@ from hashlib import sha256
 from math import ceil, inf
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
 
 from bandits_lab import log as logs
-from bandits_lab.anytime_intervals import FIRST, SHARE, Standings, proof
+from bandits_lab.anytime_intervals import FIRST, SHARE, proof
 from bandits_lab.arms import arms_of, named
 from bandits_lab.diagnosis import WAY, LinearityWarning
 from bandits_lab.lab import Lab
@@ -183,16 +182,17 @@ class Experiment:
         """Return the Lab, which begins its log with the first record that it writes."""
         return Lab(self.rule(), self.log, names=self.names, unit=self.settings["unit"])
 
+    def standings(self, lab):
+        """Return the standings; if sigma is unknown, a bound on it comes from the first request."""
+        return lab.standings(sigma=None if self.sigma else FIRST)
+
     def is_measured(self):
         """Return whether there are measurements that were not taken back."""
         return self.log.exists() and bool(logs.standing(logs.read(self.log)[0]))
 
     def begin_again(self):
-        """Delete a log in which nothing was told; put away one of which all was taken back, and return its new name."""
-        if self.log.exists() and any(one["kind"] == "told" for one in logs.read(self.log)[0]):
-            return self.log.rename(unused(self, "log_{}.jsonl")).name
-        self.log.unlink(missing_ok=True)
-        return ""
+        """Put the log away, and return its new name."""
+        return self.log.rename(unused(self, "log_{}.jsonl")).name if self.log.exists() else ""
 
     def read(self, path):
         """Return the measurements in a file, of which there must be at least one."""
@@ -454,19 +454,15 @@ def recommended(table, own):
 
 
 def ask(given, experiment):
-    if given.plate:
-        experiment.write(plate=given.plate)
-    lab = experiment.lab()
+    lab, said = experiment.lab(), []
     if not lab.log and lab.result is None:
-        asked, K = np.count_nonzero(lab.ask()), len(experiment.names)
-        which = "every arm" if asked == K else f"{asked} of the {K} arms"
         said = [
-            f"The first request contains {which}, and more often the arms that inform about many others.",
+            f"The first request contains {np.count_nonzero(lab.ask())} of the {len(experiment.names)} arms, and more "
+            "often those that inform about many others.",
             "Each row is a new measurement of a fresh sample, not a second reading of the same sample.",
             expected(experiment),
         ]
-        return show(experiment, lab, said)
-    show(experiment, lab)
+    show(experiment, lab, said)
 
 
 def expected(experiment):
@@ -586,7 +582,7 @@ def standings(given, experiment):
     lab = experiment.lab()
     if not lab.log:
         raise ValueError(f"Nothing was measured yet: all {len(experiment.names)} arms may be the best.")
-    known = known_now(experiment, lab)
+    known = experiment.standings(lab)
     shown = known.table.drop(columns="in_play").assign(**{"may be best": known.may_be_best})
     shown = shown.rename_axis(experiment.columns[0]).sort_values("behind", kind="stable").iloc[:SHOWN]
     print(shown.to_string(float_format="{:.4g}".format, formatters={"may be best": {True: "yes", False: "no"}.get}))
@@ -597,14 +593,6 @@ def standings(given, experiment):
         print(f"Estimates, and how far each is behind the leader (between low and high), are in {unit}.")
 
 
-def known_now(experiment, lab) -> Standings:
-    """Return the standings; if sigma is unknown, a bound on it comes from the first request."""
-    known = lab.standings(sigma=None if experiment.sigma else FIRST)
-    if not experiment.sigma:
-        return known
-    return known._replace(source="bounded by the pilot" if experiment.settings["pilot"] else "as given to import")
-
-
 def report(given, experiment):
     from bandits_lab.report import page  # importing pyplot takes a second
 
@@ -613,7 +601,7 @@ def report(given, experiment):
         lab = experiment.lab()
     said = [in_words(warning.message) for warning in caught if is_meant(warning.category)]
     now = answer(experiment, lab) if lab.result is not None else "There is no answer yet."
-    atomic_write(experiment.path(REPORT), page(experiment, lab, now, partial(known_now, experiment, lab), said))
+    atomic_write(experiment.path(REPORT), page(experiment, lab, now, said))
     print(f"{experiment.path(REPORT)} is written: open it in a browser.")
 
 
@@ -621,11 +609,8 @@ def report(given, experiment):
 
 
 def found(name, *folders):
-    """Return the path of a file, here or in one of the folders; its name may be in another Unicode normal form."""
+    """Return the path of a file, here or in one of the folders."""
     for path in (Path(name), *(folder / name for folder in folders)):
-        if not path.exists() and path.parent.is_dir():
-            here = path.parent.iterdir()
-            path = next((p for p in here if normalize("NFC", p.name) == normalize("NFC", path.name)), path)
         if path.is_file():
             return path
     raise ValueError(f"There is no file {name}{': that is a folder' if Path(name).is_dir() else ''}.")
@@ -668,15 +653,8 @@ def whole(text):
 
 def sentence(error):
     """Return an error as a sentence."""
-    if isinstance(error, OSError) and error.strerror:
-        said = (
-            error.strerror
-            if " " in error.strerror and len(error.strerror) > 40
-            else ": ".join(filter(None, (error.filename and str(error.filename), error.strerror)))
-        )
-    else:
-        said = str(error)
-    return whole(said)
+    parts = (error.filename, error.strerror) if isinstance(error, OSError) and error.strerror else (error,)
+    return whole(": ".join(str(part) for part in parts if part))
 
 
 # --- the commands and their options
@@ -684,8 +662,6 @@ def sentence(error):
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
-        if "expected one argument" in message:
-            message += ": if it begins with a minus sign, write = before it, as in --numbers=-dG"
         self.exit(2, f"{message[:1].upper()}{message[1:]}. {self.prog} --help says what can be given.\n")
 
 
@@ -694,9 +670,7 @@ def number(text):
     try:
         return Numbers([text], ",")(text)
     except ValueError as error:
-        percent = ": write a share, such as 0.05 for 5%"
-        said = f"{text!r} is not a number{percent}" if text.endswith("%") else str(error)
-        raise argparse.ArgumentTypeError(said) from None
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def whole_number(text):
@@ -760,11 +734,7 @@ def parser():
     new.add_argument("--sigma", type=number, help="a guess of the noise, used only for the plan")
     new.add_argument("--runs", type=whole_number, default=100, help="number of simulated experiments (100)")
 
-    new = command("ask", ask, f"say what to measure now, and write {FORM}")
-    new.add_argument(
-        "--plate", type=int, choices=tuple(ROWS), help="number of wells of a plate; later commands use it too"
-    )
-
+    command("ask", ask, f"say what to measure now, and write {FORM}")
     new = command("tell", tell, "hand over a csv with some or all of the measurements asked for")
     new.add_argument("file")
     new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")

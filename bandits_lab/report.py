@@ -26,11 +26,11 @@ YES = {True: "yes", False: "no"}
 LONGEST = 60  # letters of a name in a picture
 
 
-def page(experiment, lab, answer, known, said):
-    """Return the page as HTML text; `known()` returns the standings, `said` holds the warnings."""
+def page(experiment, lab, answer, said):
+    """Return the page as HTML text; `said` holds the warnings."""
     sections = []
     try:
-        sections.append(_standings(known(), experiment.in_unit))
+        sections.append(_standings(experiment.standings(lab), experiment.in_unit))
     except ValueError as error:
         sections.append(_section("Which arm is best?", _p(str(error))))
     if said:

@@ -218,7 +218,6 @@ def test_options_are_taken_as_they_are_printed(run):
     assert 'a parabola in time, h, a parabola in -dG, a parabola in size "in",cost $;' in run(
         "import", "arms.csv", *shlex.split(printed), *again, "--folder", "my experiment"
     )
-    assert "write = before it, as in --numbers=-dG" in run("import", "arms.csv", "--numbers", "-dG", code=2)
 
 
 def test_arms_without_names_are_numbered(run):
@@ -245,7 +244,7 @@ def test_a_changed_table_is_named_and_the_imported_one_is_used(run):
     [
         (["--sigma", "1,500"], "--sigma: '1,500' may be a fraction or a thousand: write 1,5000 .* or 1500 if"),
         (["--accept", "1_0"], "--accept: '1_0' is not a finite number"),
-        (["--delta", "5%"], "--delta: '5%' is not a number: write a share, such as 0.05 for 5%"),
+        (["--delta", "5%"], "--delta: '5%' is not a finite number: leave .* or its hundredth"),
         (["--budget", "1,000"], "--budget: '1,000' may be a fraction or a thousand"),
         (["--budget", "0"], "--budget: '0' is not a whole number of at least 1"),
         (["--budget", "10.5"], "--budget: '10.5' is not a whole number"),

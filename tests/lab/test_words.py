@@ -81,7 +81,7 @@ def test_accept_and_budget_promise_what_they_are(run, capsys):
     known = run("standings")
     assert "It is more than 3 mV behind the best with probability at most 0.05 if the assumed model is right" in told
     assert len(may_be_best(known)) > 1 and "proved that it is at most 3 behind the best" in known
-    assert "2.5 (as given to import)" in known and "default" not in known
+    assert "2.5 (the rule's)" in known
     text = page(run)
     assert "proved that it is at most 3 behind" in text and "Nothing more is wanted" in text
 

@@ -27,7 +27,7 @@ from bandits_lab.anytime_intervals import FIRST, SHARE, proof
 from bandits_lab.arms import arms_of, named
 from bandits_lab.diagnosis import WAY, LinearityWarning
 from bandits_lab.lab import Lab
-from bandits_lab.measurements import MISSING, far_off, raw_rows, read_measurements, several
+from bandits_lab.measurements import MISSING, far_off, read_measurements, several
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import guess_in_words, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates, wells
@@ -194,14 +194,17 @@ class Experiment:
         """Put the log away, and return its new name."""
         return self.log.rename(unused(self, "log_{}.jsonl")).name if self.log.exists() else ""
 
-    def read(self, path):
-        """Return the measurements in a file, of which there must be at least one."""
+    def read(self, given, told=None):
+        """Return the measurements in a file, of which there must be at least one, and none far from all others."""
+        path = found(given.file, self.folder)
         sample = read_measurements(path, self.names, columns=self.columns, unit=self.settings["unit"])
         if not sample.counts.any():
             raise ValueError(
                 f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and give the "
                 "command tell again."
             )
+        if not given.sure and (doubt := far_off(sample.rows, told, self.names)):
+            raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
         return sample
 
     def measure(self, number):
@@ -366,18 +369,15 @@ def pilot(given, experiment):
         )
     if given.file is None:
         return plan_pilot(experiment)
-    path = found(given.file, experiment.folder)
-    sample = experiment.read(path)
-    if not given.sure and (doubt := far_off(raw_rows(sample), None, experiment.names)):
-        raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
+    sample = experiment.read(given)
     share = SHARE * experiment.settings["delta"]
     bound, (squares, df, _) = sigma_upper(sample, share), within(sample)
     sigma, rows = float(np.sqrt(squares / df)), int(sample.counts.sum())
-    found_here = {"file": path.name, "measurements": rows, "sigma": sigma, "bound": bound, "delta": share}
+    found_here = {"file": given.file, "measurements": rows, "sigma": sigma, "bound": bound, "delta": share}
     experiment.begin_again()
     experiment.write(pilot=found_here, planned=None)
     lab = experiment.lab()
-    kept(experiment, path, sample, partial(lab.tell_history, planned=True))
+    kept(experiment, sample, partial(lab.tell_history, planned=True))
     print(f"{rows} measurements: sigma is about {experiment.measure(sigma)}, and at most {experiment.measure(bound)}.")
     print(
         f"The bound is wrong with probability {share:g}, which is a part of delta = {experiment.settings['delta']:g}."
@@ -535,11 +535,9 @@ def answer(experiment, lab):
 
 
 def tell(given, experiment):
-    path = found(given.file, experiment.folder)
-    lab, sample = experiment.lab(), experiment.read(path)
-    if not given.sure and (doubt := far_off(raw_rows(sample), lab.all_told, experiment.names)):
-        raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
-    told = kept(experiment, path, sample, partial(lab.tell, extra=given.extra))
+    lab = experiment.lab()
+    sample = experiment.read(given, lab.all_told)
+    told = kept(experiment, sample, partial(lab.tell, extra=given.extra))
     if told.counted:
         print(f"{told.counted:,} taken, {several(int(lab.all_told.counts.sum()), 'measurement')} in all.")
     if told.without:
@@ -549,12 +547,10 @@ def tell(given, experiment):
     show(experiment, lab)
 
 
-def kept(experiment, path, sample, tell):
+def kept(experiment, sample, tell):
     """Keep a copy of a file, and tell its measurements under the name of the copy."""
-    copy, content = unused(experiment, "measured_{:04}.csv"), path.read_bytes()
-    if sha256(content).hexdigest() != sample.sha256:
-        raise ValueError(f"{path} was changed while it was read: give the command again.")
-    atomic_write(copy, content)
+    copy = unused(experiment, "measured_{:04}.csv")
+    atomic_write(copy, sample.content)
     sample.file = copy.name
     try:
         told = tell(sample)

@@ -27,7 +27,7 @@ import scipy
 from scipy.optimize import brentq
 from scipy.special import stdtrit
 
-from bandits_lab.measurements import some
+from bandits_lab.measurements import checked_sample, some
 from bandits_lab.noise import chi_square, within
 from bandits_lib.checks import check_arms, check_delta, check_matrix, check_sigma
 from bandits_lib.numerics.least_squares import weighted_least_squares
@@ -282,7 +282,11 @@ def diagnose(
     (3, True)
     """
     arms, level = check_arms(in_units(check_matrix("arms", arms))), check_delta(level)
-    sample, labels = _checked(sample, names, len(arms))
+    sample, labels = checked_sample(sample, len(arms)), range(len(arms)) if names is None else names
+    if not sample.counts.any():
+        raise ValueError("counts must be positive for some arm; got none: measure first")
+    if len(labels) != len(arms):
+        raise ValueError(f"there must be one name for each of the {len(arms)} arms; got {len(labels)} names")
     sds = np.ones(len(arms)) if sigma is None else check_sigma(sigma, len(arms))
     scale = sds if sigma is not None and np.ndim(sigma) else np.ones(len(arms))
     assumed = None if sigma is None else float((sds / scale)[0])
@@ -307,22 +311,8 @@ def diagnose(
         }
     p_value = float(scipy.stats.f.sf(F, df, noise_df)) if testable else nan
     whole = reach / sqrt(weights.sum())
-    table = pd.DataFrame(columns, index=labels)
+    table = pd.DataFrame(columns, index=pd.Index(labels, name="arm"))
     return Diagnosis(table, noise, low, high, noise_df, assumed, F, p_value, df, whole, level)
-
-
-def _checked(sample, names, K):
-    counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
-    if not counts.shape == sums.shape == squares.shape == (K,):
-        raise ValueError(f"sample must have one count, sum and square per arm, {K}; got shapes {counts.shape}")
-    if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
-        raise ValueError(f"sums and squares must be finite; got sums {sums}: leave out the reward that is not finite")
-    if not counts.any() or (counts < 0).any():
-        raise ValueError(f"counts must be positive for some arm and negative for none; got {counts}")
-    if names is not None and len(names) != K:
-        raise ValueError(f"there must be one name for each of the {K} arms; got {len(names)} names")
-    labels = pd.Index(range(K) if names is None else names, name="arm")
-    return Sample(counts, sums.astype(float), squares.astype(float)), labels
 
 
 LEVEL = 1e-3  # probability of a false warning, for linear rewards with Gaussian noise

@@ -22,7 +22,7 @@ from bandits_lab import diagnosis
 from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.experiment import describe, differences, identify
-from bandits_lab.measurements import Raw, far_off, label, nothing, positions, raw_rows, several
+from bandits_lab.measurements import Raw, checked_sample, far_off, label, nothing, positions, raw_rows, several
 from bandits_lab.noise import DriftWarning, SigmaWarning, Watch
 from bandits_lib.files import locked
 from bandits_lib.protocol import Result, Rule, Sample, checked_batch, total, unroll
@@ -767,39 +767,3 @@ def _of_log(path, experiment):
 
 def _one_line(reason):
     return label(" ".join(str(reason or "").replace("\0", "").split()))
-
-
-HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(read_measurements(path, names))"
-
-
-def checked_sample(sample, K):
-    """Return a Sample of K arms with checked copies of its arrays; ValueError for anything else."""
-    try:
-        counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
-    except AttributeError:
-        raise ValueError(f"tell takes a Sample: {HOW.format(K=K)}; got {type(sample).__name__}") from None
-    if not counts.shape == sums.shape == squares.shape == (K,):
-        shapes = counts.shape, sums.shape, squares.shape
-        raise ValueError(f"counts, sums and squares of a Sample must have shape ({K},); got {shapes}")
-    if not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
-        raise ValueError(f"counts must be non-negative integers; got {counts}")
-    sums, squares = sums.astype(float), squares.astype(float)
-    _check_rewards(counts, sums, squares)
-    return Sample(counts.astype(np.int64), sums, squares)
-
-
-def _check_rewards(counts, sums, squares):
-    """Refuse impossible sums: not finite, of an arm that was not pulled, or squares below sum^2 / count."""
-    if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
-        large = ", and squares too large: choose a larger unit of the reward" if np.isfinite(sums).all() else ""
-        raise ValueError(f"sums and squares must be finite; got sums {sums}{large}")
-    if ((counts == 0) & ((sums != 0) | (squares != 0))).any():
-        arm = int(np.argmax((counts == 0) & ((sums != 0) | (squares != 0))))
-        raise ValueError(f"arm {arm} has rewards but a count of 0: give the number of its pulls")
-    least = sums**2 / np.maximum(counts, 1)
-    if (squares < least * (1 - 1e-9) - 1e-300).any():
-        arm = int(np.argmax(least - squares))
-        raise ValueError(
-            f"squares of arm {arm} is {squares[arm]:.6g}, below sum^2 / count = {least[arm]:.6g}: "
-            "give the sum of the squared rewards"
-        )

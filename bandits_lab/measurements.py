@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from hashlib import sha256
-from math import sqrt
+from math import isfinite, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lab.tables import Numbers, label, table
+from bandits_lab.tables import Numbers, decoded, label, table
 from bandits_lib.protocol import Sample
 
 HUGE = 1e150  # the squares of larger rewards overflow
@@ -37,11 +37,12 @@ class Raw(NamedTuple):
 
 
 class Measured(Sample):
-    """A Sample with the rows of its file, and the name and SHA-256 of the file."""
+    """A Sample with the rows of its file, and the name, the SHA-256 and the content of the file."""
 
     rows: tuple[Raw, ...] = ()
     file = ""
     sha256 = ""
+    content = b""
 
 
 def raw_rows(sample):
@@ -71,7 +72,6 @@ def nothing(K):
 def read_measurements(
     path: str | os.PathLike,
     names: Sequence,
-    wanted: np.ndarray | None = None,
     *,
     columns: tuple[str, str] = ("arm", "reward"),
     unit: str = "",
@@ -85,8 +85,6 @@ def read_measurements(
         sum of their rewards, and the sum of the squared rewards). Other columns are ignored.
     names : sequence
         K labels of the arms in the file.
-    wanted : (K,) int array_like, optional
-        Pulls that were asked for (`lab.ask()`); by default any number is read.
     columns : pair of str, default ("arm", "reward")
         Names of these two columns in the file.
     unit : str, default ""
@@ -100,8 +98,8 @@ def read_measurements(
     Raises
     ------
     ValueError
-        For other columns, an unknown arm, text that is not a number, squares below sum^2 / count, and more pulls of an
-        arm than `wanted`. The message names the line.
+        For other columns, an unknown arm, text that is not a number, and squares below sum^2 / count. The message names
+        the line.
 
     Warns
     -----
@@ -115,29 +113,21 @@ def read_measurements(
     >>> read_measurements("day.csv", ["plain", "bold"]).sums.tolist()
     [3.0, 0.5]
     """
-    rows = _rows(path, names, columns, unit)
-    if wanted is not None:
-        left = np.array(wanted)
-        for row in rows:
-            left[row.arm] -= row.count
-            if left[row.arm] < 0:
-                raise ValueError(
-                    f"line {row.line} of {path}: more measurements of {names[row.arm]} than the {wanted[row.arm]} that "
-                    "were asked for: keep only as many of each arm as were asked for, the earliest first. Was this "
-                    "file told before?"
-                )
+    content = Path(path).read_bytes()
+    rows = _rows(path, decoded(content, path), names, columns, unit)
     sample = nothing(len(names))
     for row in rows:
         for field, number in zip(sample, (row.count, row.sum, row.squares), strict=True):
             field[row.arm] += number
     found = Measured(*sample)
-    found.rows, found.file, found.sha256 = tuple(rows), Path(path).name, sha256(Path(path).read_bytes()).hexdigest()
+    found.rows, found.file, found.content = tuple(rows), Path(path).name, content
+    found.sha256 = sha256(content).hexdigest()
     return found
 
 
-def _rows(path, names, own=("arm", "reward"), unit=""):
+def _rows(path, text, names, own, unit):
     """Return the rows of a file that have a reward."""
-    found, position = table(path), positions(names)
+    found, position = table(path, text), positions(names)
     arm, reward = (label(name).lower() for name in own)
     single, counted = {arm, reward} <= {*found.columns}, {arm, *COUNTED} <= {*found.columns}
     if not single and not counted:
@@ -181,12 +171,36 @@ def _arm(name, position, where):
     return position[name]
 
 
+HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(read_measurements(path, names))"
+
+
+def checked_sample(sample, K):
+    """Return a Sample of K arms with checked copies of its arrays; ValueError for anything else."""
+    try:
+        counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
+    except AttributeError:
+        raise ValueError(f"tell takes a Sample: {HOW.format(K=K)}; got {type(sample).__name__}") from None
+    if not counts.shape == sums.shape == squares.shape == (K,):
+        shapes = counts.shape, sums.shape, squares.shape
+        raise ValueError(f"counts, sums and squares of a Sample must have shape ({K},); got {shapes}")
+    if not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
+        raise ValueError(f"counts must be non-negative integers; got {counts}")
+    checked = Sample(counts.astype(np.int64), sums.astype(float), squares.astype(float))
+    for arm in np.flatnonzero((counts != 0) | (sums != 0) | (squares != 0)).tolist():
+        _check_sums(*(field[arm] for field in checked), f"arm {arm}")
+    return checked
+
+
 def _check_sums(count, added, squares, where):
+    """Refuse impossible sums: not finite, without a measurement, or squares below sum^2 / count."""
+    if not (isfinite(added) and isfinite(squares)):
+        large = ", and squares too large: choose a larger unit of the reward" if isfinite(added) else ""
+        raise ValueError(f"{where}: sum and squares must be finite; got a sum of {added:g}{large}")
     if count == 0 and (added or squares):
         raise ValueError(f"{where}: count is 0, but sum or squares is not 0: give the number of measurements")
-    if count and squares < (least := added**2 / count) * (1 - 1e-9):
+    if count and squares < (least := added**2 / count) * (1 - 1e-9) - 1e-300:
         raise ValueError(
-            f"{where}: squares is {squares:g}, below sum^2 / count = {least:g}: give the sum of the squared rewards"
+            f"{where}: squares is {squares:.6g}, below sum^2 / count = {least:.6g}: give the sum of the squared rewards"
         )
 
 

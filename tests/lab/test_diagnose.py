@@ -134,7 +134,7 @@ def test_units_and_noise_of_each_arm_change_nothing_but_units():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"sample": Sample.of([0], [1.0], 3)}, "per arm, 5"),
+        ({"sample": Sample.of([0], [1.0], 3)}, "must have shape"),
         ({"sample": Sample(np.zeros(5, int), np.zeros(5), np.zeros(5))}, "counts must be positive"),
         ({"sample": Sample(COUNTS, np.full(5, np.nan), np.ones(5))}, "must be finite"),
         ({"sigma": -1.0}, "sigma must be positive"),

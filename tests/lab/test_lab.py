@@ -56,8 +56,8 @@ def test_an_algorithm_that_answers_at_once():
         (of([0, 1, 0], [0, 1.0, 0]), "told 1 measurement of arm 1 but only 0"),
         (of([1, 0, 0], [np.nan, 0, 0]), "finite"),
         (Sample(np.array([1, 0, 0]), np.array([1e200, 0, 0]), np.array([np.inf, 0, 0])), "choose a larger unit"),
-        (of([1, 0, 0], [1.0, 2.0, 0]), "count of 0"),
-        (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([1.0, 0, 4.0])), "arm 2 has rewards"),
+        (of([1, 0, 0], [1.0, 2.0, 0]), "arm 1: count is 0"),
+        (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([1.0, 0, 4.0])), "arm 2: count is 0"),
         (Sample(np.array([1, 0, 0]), np.array([4.0, 0, 0]), np.array([1.0, 0, 0])), "below sum"),
         (Sample(np.array([1.0, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
         (Sample(np.array([-1, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
@@ -97,7 +97,7 @@ def test_equal_rewards_are_taken_although_rounding_puts_their_squares_below_the_
     lab = Lab(ten_pulls())
     lab.tell(equal)
     assert lab.result.recommendation == 0
-    with pytest.raises(ValueError, match="squares of arm 0"):
+    with pytest.raises(ValueError, match="arm 0: squares is"):
         Lab(ten_pulls()).tell(equal._replace(squares=equal.squares * (1 - 1e-6)))
 
 

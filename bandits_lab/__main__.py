@@ -25,7 +25,7 @@ import pandas as pd
 from bandits_lab import log as logs
 from bandits_lab.anytime_intervals import FIRST, SHARE, proof
 from bandits_lab.arms import arms_of, named
-from bandits_lab.diagnosis import WAY, LinearityWarning
+from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.lab import Lab
 from bandits_lab.measurements import MISSING, far_off, read_measurements, several
 from bandits_lab.noise import pilot_size, sigma_upper, within
@@ -595,7 +595,7 @@ def report(given, experiment):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         lab = experiment.lab()
-    said = [in_words(warning.message) for warning in caught if is_meant(warning.category)]
+    said = [whole(str(warning.message)) for warning in caught if is_meant(warning.category)]
     now = answer(experiment, lab) if lab.result is not None else "There is no answer yet."
     atomic_write(experiment.path(REPORT), page(experiment, lab, now, said))
     print(f"{experiment.path(REPORT)} is written: open it in a browser.")
@@ -634,11 +634,6 @@ def unused(experiment, name):
 def is_meant(category):
     """Return whether a warning is of this project: libraries warn with classes of their own, or while drawing."""
     return category is UserWarning or (issubclass(category, UserWarning) and category.__module__.startswith("bandits"))
-
-
-def in_words(message):
-    """Return a warning as a sentence; a command has no option floor."""
-    return whole(str(message).removesuffix(WAY))
 
 
 def whole(text):
@@ -776,7 +771,7 @@ def main(given: list[str] | None = None) -> int:
 def shown(message, category, *where, **more):
     """Print a warning that is meant for the user."""
     if is_meant(category):
-        print(f"Note: {in_words(message)}")
+        print(f"Note: {whole(str(message))}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from bandits_lab.measurements import checked_sample, some
-from bandits_lab.noise import chi_square, within
+from bandits_lab.noise import chi_square, wasted, within
 from bandits_lib.checks import check_arms, check_delta, check_matrix, check_sigma
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import basis
@@ -85,29 +85,24 @@ def _free(arms, sample, scale, k):
 @cache
 def detectable(df, noise_df, level):
     """Return the noncentrality at which the F test rejects with probability POWER, or inf if it is above MOST."""
-    critical, high = scipy.stats.f.isf(level, df, noise_df), 1.0
+    critical = scipy.stats.f.isf(level, df, noise_df)
 
     def beyond(noncentrality):
         return scipy.stats.ncf.sf(critical, df, noise_df, noncentrality) - POWER
 
-    while beyond(high) < 0:
-        high *= 2
-        if high > MOST:
-            return inf
-    return float(brentq(beyond, 0.0, high)) if level < POWER else 0.0
+    if level >= POWER:
+        return 0.0
+    return float(brentq(beyond, 0.0, MOST)) if beyond(MOST) > 0 else inf
 
 
 WIDTH, MARGIN = 100, 12  # characters of the printed text
 FEW = 4  # arms that a text names
-WAY_OUT = "so that every arm gets a share of every batch, pass floor= to the rule."
 MISSING = "Add the missing features (squares, products), or take np.eye(K) as arms, which assumes nothing."
 
 
 def parts(found):
     """Return the texts of a Diagnosis on noise, linearity and arms, by subject."""
     said = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
-    if found.df == 0 or (found.table["pulls"] == 0).any():
-        said["floor"] = WAY_OUT
     if isfinite(found.p_value):
         said["caution"] = "if the later measurements were chosen from earlier rewards, p is approximate."
     return {name: text for name, text in said.items() if text}
@@ -139,9 +134,7 @@ def _noise(found):
     if found.noise_low > found.sigma:
         return f"{text}: {ratio}, and clearly larger. The rule's promise does not hold; are the units the same?"
     if found.noise_high < found.sigma:
-        share = (found.noise / found.sigma) ** 2
-        about = f"about {share:.0%}" if share > 0.01 else "less than 1 %"
-        return f"{text}: {ratio}. The promise holds; {about} of the measurements would be enough."
+        return f"{text}: {ratio}. {wasted(found.noise / found.sigma)}"
     return f"{text}: {ratio}, and no contradiction."
 
 
@@ -318,7 +311,7 @@ def diagnose(
 LEVEL = 1e-3  # probability of a false warning, for linear rewards with Gaussian noise
 DIGITS = 9  # arms that agree to so many decimals, in units of the largest feature, are the same
 TWICE = 2.0
-WAY = ". Pass floor=0.1 to a rule that takes a design, so that every arm gets a share of each batch"
+WAY = ". Pass floor=0.1 to the rule, so that every arm gets a share of each batch"
 
 
 class LinearityWarning(UserWarning):
@@ -351,7 +344,7 @@ def message(experiment, log, result=None):
     is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)
     names = np.array(experiment.names or range(len(arms)), dtype=object)
     said = _unseen(arms, total(log), names) or (_hardly_seen(found, answer, names) if is_arm else "")
-    return f"{said}{'' if experiment.arguments.get('floor') else WAY}" if said else ""
+    return said + WAY * (said != "" and experiment.arguments.get("floor") == 0)
 
 
 def rejected(experiment, log):
@@ -435,12 +428,10 @@ def _unseen(arms, sample, names):
             f"all {measured} measured arms, whatever these means are. The answer is only as sure as the assumption "
             "that rewards are linear"
         )
-    one = len(blind) == 1
     return (
-        f"whether rewards are linear in the features cannot be seen for arm{_listed(names[blind])}: "
-        f"{'it was' if one else 'each was'} never measured, or the linear fit goes through its mean, whatever the mean "
-        f"is. That {'it is' if one else 'these are'} not the best is only as sure as the assumption that rewards are "
-        "linear"
+        f"whether rewards are linear in the features cannot be seen for arms {some(names[blind])}: each was never "
+        "measured, or the linear fit goes through its mean, whatever the mean is. That these are not the best is only "
+        "as sure as the assumption that rewards are linear"
     )
 
 
@@ -454,13 +445,9 @@ def _hardly_seen(found, answer, names):
     if not len(faint):
         return ""
     return (
-        f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: they were "
+        f"whether rewards are linear in the features can hardly be seen for arms {some(names[faint])}: they were "
         f"measured too rarely. Suppose that one of them is better than its fitted value by {TWICE:g} times its "
         f"distance from the answer, or that the answer is worse than its fitted value by {TWICE:g} times its lead: the "
         "test would miss this with a probability above 0.2. "
         "The answer is only as sure as the model"
     )
-
-
-def _listed(arms):
-    return f"{'' if len(arms) == 1 else 's'} {some(arms)}"

@@ -31,26 +31,17 @@ if TYPE_CHECKING:
     from bandits_lab.anytime_intervals import Standings
 
 LETTERS = "CDFGHKLMNPRTVWXZ"  # of tickets
-SHOWN = ("delta", "budget", "sigma")
 MANY = 10  # a Lab warns if the first request asks for more than so many times the pulls asked for with scale=None
 
 
 class ReplayWarning(UserWarning):
     """The warning that a log was cut short, or that the rule now makes other requests than the log holds.
 
-    Parameters
-    ----------
-    message : str
-        What does not count, or the request at which they part.
-
     Examples
     --------
     >>> import warnings
     >>> warnings.simplefilter("error", ReplayWarning)
     """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
 
 
 class Told(NamedTuple):
@@ -291,13 +282,14 @@ class Lab:
         Warns
         -----
         UserWarning
-            As for `tell`; and for sums, if the rule asks for one pull at a time and therefore cannot use them.
+            As for `tell`.
 
         Notes
         -----
         Every rule keeps its guarantee, because it reads the rewards of an arm one after the other, whoever measured
         them. The arms and the noise must be the same, and the rule and its arguments must have been chosen without
-        regard to these rewards. Rewards that no request asks for are not used. A sum is used whole, when it fits.
+        regard to these rewards. Rewards that no request asks for are not used. A sum is used whole, when it fits, so
+        rules that ask for one pull at a time do not use sums.
 
         Examples
         --------
@@ -318,12 +310,6 @@ class Lab:
                 batch = Batch(rows, getattr(given, "file", ""), getattr(given, "sha256", ""))
             self._hand_over(batch, lambda rows: _check_planned(rows, planned))
         self._look()
-        if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in batch.rows):
-            warnings.warn(
-                f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several, so they "
-                "stay unused: give single rewards in the order in which they were made",
-                stacklevel=2,
-            )
 
     def undo(self, reason: str = "") -> str:
         """Take back the measurements that were told last.
@@ -399,22 +385,11 @@ class Lab:
         return standings(self, **options)
 
     def __repr__(self):
-        given = self.experiment.arguments
-        rule = ", ".join(f"{name}={given[name]}" for name in SHOWN if isinstance(given.get(name), int | float))
-        pulls = sum(int(sample.counts.sum()) for sample in self.log)
+        used = f"{sum(int(sample.counts.sum()) for sample in self.log)} measurements used, {self.unused} kept for later"
         if self._missing is None:
-            said = [f"done with {pulls} measurements, the answer is lab.result.recommendation"]
-        else:
-            here, wanted = sum(int(part.counts.sum()) for part in self._parts), int(self._missing.sum())
-            said = [f"request {self._request} is open, {here} of its {here + wanted} measurements are told"]
-            said += [f"lab.ask() says which {wanted} are wanted", f"{pulls} used in all"]
-        said += [f"{self.unused} more are kept for later requests"] if self.unused else []
-        return f"<Lab of {self.experiment.rule}({rule}): {'; '.join(said)}>"
-
-    def __reduce__(self):
-        raise TypeError(
-            "a Lab cannot be pickled or copied: give it the path of a log, and make it again with Lab(algorithm, path)"
-        )
+            return f"<Lab of {self.experiment.rule}: done, the answer is lab.result.recommendation; {used}>"
+        wanted = f"request {self._request} wants {self._missing.sum()} more, lab.ask() says which"
+        return f"<Lab of {self.experiment.rule}: {wanted}; {used}>"
 
     # --- the state, which follows from the records
 
@@ -614,9 +589,8 @@ class Lab:
         self._take(rows, batch)
         told = Told(sum(row.count for row in rows), before - sum(row.count for row in rows), _untied(rows))
         if told.before:
-            new = "" if _untied(batch.rows) == told.without else ". If they are new, add a column with the day"
             were = f"{several(told.before, 'row')} {'was' if told.before == 1 else 'were'}"
-            warnings.warn(f"{were} told before, and count once{new}", stacklevel=3)
+            warnings.warn(f"{were} told before, and count once", stacklevel=3)
         if doubt:
             warnings.warn(doubt, stacklevel=3)
         return told

@@ -346,11 +346,6 @@ def row_of(rows):
     return {"runs": len(rows), **pulls, **rates, "requests": rows["requests"].mean(), "cut": 1 - ended / len(rows)}
 
 
-def in_words(plan):
-    """Return a `Plan` as text: the guess, the floor, and a line per rule."""
-    return "\n".join([*guess_in_words(plan), rounded(plan).to_string()])
-
-
 def guess_in_words(plan):
     """Return a sentence on the guess and a sentence on the floor."""
     problem, unit = plan.problem, f" {plan.unit}" if plan.unit else ""
@@ -363,12 +358,6 @@ def guess_in_words(plan):
     )
 
 
-def in_html(plan):
-    """Return a `Plan` as HTML for a notebook."""
-    said = "<br>".join(escape(text, quote=False) for text in guess_in_words(plan))
-    return f"<p>{said}</p>{rounded(plan).to_html()}"
-
-
 def rounded(plan):
     """Return the table of a `Plan` with rounded numbers, as text."""
     return pd.DataFrame([_cell(row) for _, row in plan.table.iterrows()], index=plan.table.index)
@@ -378,18 +367,14 @@ def _cell(row):
     if row["runs"] == 0:
         return dict.fromkeys(("measurements", "nine in ten", "wrong", "requests"), "not played") | {"cut off": "all"}
     least = "at least " if row["cut"] else ""
+    between = f" ({_whole(row['low'])} to {_whole(row['high'])})" if row["low"] < row["high"] else ""
     return {
-        "measurements": f"{least}{_whole(row['pulls'])}{_between(row)}",
+        "measurements": f"{least}{_whole(row['pulls'])}{between}",
         "nine in ten": f"{'at least ' if row['cut'] > 0.1 else ''}{_whole(row['nine_in_ten'])}",
         "wrong": _wrong(row),
-        "requests": _whole(row["requests"]) if np.isfinite(row["requests"]) else "?",
+        "requests": _whole(row["requests"]),
         "cut off": f"{row['cut']:.0%}",
     }
-
-
-def _between(row):
-    """Return the interval of the mean as text, if there is one."""
-    return f" ({_whole(row['low'])} to {_whole(row['high'])})" if row["low"] < row["high"] else ""
 
 
 def _wrong(row):
@@ -397,41 +382,7 @@ def _wrong(row):
 
 
 def _whole(number):
-    """Return a number of pulls as text; above a million it has four significant digits."""
-    if not np.isfinite(number):
-        return "?"
-    return f"{number:,.0f}" if number < 1e6 else f"{float(f'{number:.4g}'):,.0f}"
-
-
-def draw(plan, ax=None):
-    """Draw a `Plan` with a row per rule, its pulls on a logarithmic axis, and its errors and requests as text."""
-    import matplotlib.pyplot as plt
-
-    table = plan.table
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7, 1.2 + 0.4 * len(table)), layout="constrained")
-    for row, (_, rule) in enumerate(table.iterrows()):
-        if rule["runs"] == 0:
-            said, beside = "not played: it needs more than max_pulls", ("axes fraction", "data")
-            ax.annotate(said, (0.5, row), xycoords=beside, ha="center")
-            continue
-        low, high = np.nan_to_num([rule["low"], rule["high"]], neginf=rule["pulls"], posinf=rule["pulls"])
-        ends = [max(low, rule["pulls"] / 10), high]
-        ax.plot(ends, [row, row], color=PULLS_COLOUR, lw=5, alpha=0.4, solid_capstyle="butt")
-        ax.plot([rule["pulls"], rule["nine_in_ten"]], [row, row], color=PULLS_COLOUR, lw=1)
-        ax.plot(rule["pulls"], row, marker=">" if rule["cut"] else "o", ms=6, color=PULLS_COLOUR)
-        ax.plot(rule["nine_in_ten"], row, marker="|", ms=10, color=PULLS_COLOUR)
-        said = f"wrong {_wrong(rule)}, {_whole(rule['requests'])} requests"
-        ax.annotate(said, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
-    marks = (plan.floor, FLOOR, "--", "floor"), (plan.budget or 0, BUDGET_COLOUR, ":", "budget")
-    for pulls, colour, style, word in marks:
-        if pulls > 0:
-            ax.axvline(pulls, color=colour, ls=style, lw=1)
-            ax.annotate(word, (pulls, 1.02), xycoords=("data", "axes fraction"), ha="center", color=colour, fontsize=8)
-    ax.set(xscale="log", yticks=range(len(table)), ylim=(len(table) - 0.4, -0.6), xlabel="measurements")
-    ax.set_yticklabels(table.index)
-    ax.xaxis.set_major_formatter(lambda tick, _: f"{tick:,.0f}")
-    return ax
+    return f"{number:,.0f}" if np.isfinite(number) else "?"
 
 
 class Plan(NamedTuple):
@@ -449,14 +400,43 @@ class Plan(NamedTuple):
     unit: str = ""  # unit of the reward, if it is known
 
     def __repr__(self):
-        return in_words(self)
+        return "\n".join([*guess_in_words(self), rounded(self).to_string()])
 
     def _repr_html_(self):
-        return in_html(self)
+        said = "<br>".join(escape(text, quote=False) for text in guess_in_words(self))
+        return f"<p>{said}</p>{rounded(self).to_html()}"
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the pulls of every rule on one axis, with the floor, the budget and the share of wrong answers."""
-        return draw(self, ax)
+        import matplotlib.pyplot as plt
+
+        table = self.table
+        if ax is None:
+            _, ax = plt.subplots(figsize=(7, 1.2 + 0.4 * len(table)), layout="constrained")
+        beside = ax.get_yaxis_transform()
+        for row, (_, rule) in enumerate(table.iterrows()):
+            if rule["runs"] == 0:
+                ax.annotate("not played", (0.5, row), xycoords=beside, ha="center")
+                continue
+            low, high = np.nan_to_num([rule["low"], rule["high"]], neginf=rule["pulls"], posinf=rule["pulls"])
+            ends = [max(low, rule["pulls"] / 10), high]
+            ax.plot(ends, [row, row], color=PULLS_COLOUR, lw=5, alpha=0.4, solid_capstyle="butt")
+            ax.plot([rule["pulls"], rule["nine_in_ten"]], [row, row], color=PULLS_COLOUR, lw=1)
+            ax.plot(rule["pulls"], row, marker=">" if rule["cut"] else "o", ms=6, color=PULLS_COLOUR)
+            ax.plot(rule["nine_in_ten"], row, marker="|", ms=10, color=PULLS_COLOUR)
+            said = f"wrong {_wrong(rule)}, {_whole(rule['requests'])} requests"
+            ax.annotate(said, (1.02, row), xycoords=beside, va="center", fontsize=8, color=INK)
+        marks = (self.floor, FLOOR, "--", "floor"), (self.budget or 0, BUDGET_COLOUR, ":", "budget")
+        for pulls, colour, style, word in marks:
+            if pulls > 0:
+                ax.axvline(pulls, color=colour, ls=style, lw=1)
+                ax.annotate(
+                    word, (pulls, 1.02), xycoords=ax.get_xaxis_transform(), ha="center", color=colour, fontsize=8
+                )
+        ax.set(xscale="log", yticks=range(len(table)), ylim=(len(table) - 0.4, -0.6), xlabel="measurements")
+        ax.set_yticklabels(table.index)
+        ax.xaxis.set_major_formatter(lambda tick, _: f"{tick:,.0f}")
+        return ax
 
 
 def plan(

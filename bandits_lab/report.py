@@ -126,7 +126,6 @@ def _model(experiment, lab):
     if not lab.log:
         return _section(title, _p("Nothing was measured yet."))
     found = parts(diagnose(experiment.features, total(lab.log), experiment.sigma, names=experiment.names))
-    found.pop("floor", None)  # a command has no such option
     texts = (f"<p><strong>{name.capitalize()}</strong>: {escape(text)}</p>" for name, text in found.items())
     return _section(title, "".join(texts))
 

@@ -32,7 +32,7 @@ from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import guess_in_words, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates, wells
 from bandits_lab.tables import Numbers, decoded, label, table, typed
-from bandits_lib.checks import check_delta, check_positive
+from bandits_lib.checks import check_delta
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import rage, xy_static
@@ -250,8 +250,8 @@ class Experiment:
 # --- the commands
 
 
-def import_(given, folder):
-    source, experiment = found(given.file), Experiment(folder, {})
+def import_(given, experiment):
+    source, folder = found(given.file), experiment.folder
     if RESERVED.fullmatch(source.name.lower()):
         raise ValueError(f"{source.name} is the name of a file that the program writes: rename your table of arms.")
     for one, other in WITHOUT_EFFECT:
@@ -278,9 +278,9 @@ def import_(given, folder):
             "rule": "gse" if given.budget else given.rule,
             "delta": check_delta(given.delta),
             "budget": given.budget,
-            "sigma": positive("sigma", given.sigma),
-            "largest_gap": positive("largest-gap", given.largest_gap),
-            "accept": positive("accept", given.accept) or 0.0,
+            "sigma": given.sigma,
+            "largest_gap": given.largest_gap,
+            "accept": given.accept or 0.0,
             "cost": given.cost,
             **{name: listed(getattr(given, name), read) for name in ("numbers", "codes", "ignore", "squares")},
             "plate": given.plate,
@@ -407,7 +407,7 @@ def in_order(experiment, wanted, rng):
 
 
 def plan_(given, experiment):
-    gap, sigma = positive("gap", given.gap), positive("sigma", given.sigma) or experiment.sigma
+    gap, sigma = given.gap, given.sigma or experiment.sigma
     if sigma is None:
         raise ValueError(
             "A plan needs sigma, the standard deviation of one measurement about its mean: give a guess as --sigma S, "
@@ -622,10 +622,6 @@ def listed(texts, known):
     return [name.strip() for some in names for name in some if name.strip()]
 
 
-def positive(name, value):
-    return None if value is None else float(check_positive(name, value))
-
-
 def unused(experiment, name):
     """Return the path with the first number for which there is no file."""
     return next(path for k in range(1, 10**6) if not (path := experiment.path(name.format(k))).exists())
@@ -664,6 +660,13 @@ def number(text):
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def positive(text):
+    """Return the positive number in a text."""
+    if (found := number(text)) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not positive")
+    return found
+
+
 def whole_number(text):
     """Return the whole number of at least 1 in a text."""
     if (found := number(text)) % 1 or found < 1:
@@ -692,15 +695,15 @@ def parser():
         "--rule", choices=("rage", "xy_static"), default="rage", help="plan says which one needs fewer measurements"
     )
     new.add_argument("--budget", type=whole_number, help="number of measurements, or with --cost their total cost")
-    new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
+    new.add_argument("--sigma", type=positive, help="standard deviation of one measurement, if you know it")
     new.add_argument(
         "--largest-gap",
-        type=number,
+        type=positive,
         help="largest difference you expect; the first request is large enough to find half of it",
     )
     new.add_argument(
         "--accept",
-        type=number,
+        type=positive,
         help="how far behind the best the answer may be; a larger value needs fewer measurements",
     )
     new.add_argument("--unit", default="", help="unit of the reward, such as mV")
@@ -721,8 +724,8 @@ def parser():
     new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")
 
     new = command("plan", plan_, "say how many measurements to expect")
-    new.add_argument("--gap", type=number, required=True, help="smallest lead of the best arm that matters to you")
-    new.add_argument("--sigma", type=number, help="a guess of the noise, used only for the plan")
+    new.add_argument("--gap", type=positive, required=True, help="smallest lead of the best arm that matters to you")
+    new.add_argument("--sigma", type=positive, help="a guess of the noise, used only for the plan")
     new.add_argument("--runs", type=whole_number, default=100, help="number of simulated experiments (100)")
 
     command("ask", ask, f"say what to measure now, and write {FORM}")
@@ -750,15 +753,12 @@ def main(given: list[str] | None = None) -> int:
             warnings.showwarning = shown
             if options.function not in (tell, report):  # only tell and report print this warning
                 warnings.simplefilter("ignore", LinearityWarning)
-            if options.function is import_:
-                import_(options, options.folder)
-                return 0
-            experiment = Experiment(options.folder)
-            if options.function in (plan_, standings, report):
+            experiment = Experiment(options.folder, {} if options.function is import_ else None)
+            if options.function in (import_, plan_, standings, report):
                 options.function(options, experiment)
-                return 0
-            with locked(experiment.path(SETTINGS), WAIT):
-                options.function(options, Experiment(options.folder))
+            else:
+                with locked(experiment.path(SETTINGS), WAIT):
+                    options.function(options, Experiment(options.folder))
         return 0
     except (ValueError, OSError) as error:
         print(sentence(error), file=sys.stderr)

@@ -93,7 +93,7 @@ def from_rule(experiment, sigma=None):
         "items": None if by_itself else told.get("items"),
         "delta": told.get("delta", DELTA) if "budget" not in told else DELTA,
         "sigma": FIRST if found is None else found,
-        "source": source + ", the largest of the arms'" * (np.ndim(found) > 0),
+        "source": source,
         "by_itself": by_itself,
     }
 
@@ -132,8 +132,8 @@ class Standings(NamedTuple):
     @property
     def alt(self):
         """Return a description of the picture in words."""
-        some = "1 item is" if len(self.table) == 1 else f"{len(self.table)} items are"
-        return f"How far {some} behind {self.table.index[self.leader]}, with intervals: {_in_words(self)}"
+        leader = self.table.index[self.leader]
+        return f"How far {len(self.table)} items are behind {leader}, with intervals: {_in_words(self)}"
 
     def plot(self, ax=None, *, most=50, rows=None, estimates=False):
         """Draw how far the `most` best items, or some `rows` of all in this order, are behind the leader.
@@ -199,8 +199,6 @@ def _in_words(known):
 
 def _lead(known):
     low, high = known.lead
-    if low == np.inf:
-        return "there is no other item"
     within, between = known.proof.within, "these measurements alone say nothing about its lead"
     if low > -inf:
         between = f"its lead over the best of the others lies between {low:.4g} and {high:.4g}"

@@ -156,8 +156,13 @@ def _rows(path, text, names, own, unit):
         added, squares = (read[0], read[0] ** 2) if single else read
         _check_sums(count, added, squares, where)
         rows.append(Raw(row.get("ticket", ""), k, count, added, squares, line))
-    if any(failed):
-        _warn_of_missing(path, [line for fail, (line, _) in zip(failed, found.rows, strict=True) if fail])
+    if missing := [line for fail, (line, _) in zip(failed, found.rows, strict=True) if fail]:
+        warnings.warn(
+            f"{path} has no reward in {several(len(missing), 'row')}, line {some(missing)}: such measurements do not "
+            "count, and is still asked for. Leave a reward out, empty or NaN, only if the measurement failed by "
+            "accident: a reading out of range is not missing",
+            stacklevel=3,
+        )
     return [row for row in rows if row.count]
 
 
@@ -202,17 +207,6 @@ def _check_sums(count, added, squares, where):
         raise ValueError(
             f"{where}: squares is {squares:.6g}, below sum^2 / count = {least:.6g}: give the sum of the squared rewards"
         )
-
-
-def _warn_of_missing(path, lines):
-    has, line, they = ("has", "line", "it is") if len(lines) == 1 else ("have", "lines", "they are")
-    shown = ", ".join(map(str, lines[:6])) + (", ..." if len(lines) > 6 else "")
-    warnings.warn(
-        f"{several(len(lines), 'row')} of {path} {has} no reward ({line} {shown}): {they} left out, and still asked "
-        "for. Leave a reward out, empty or NaN, only if the measurement failed by accident: a reading out of range is "
-        "not missing",
-        stacklevel=4,
-    )
 
 
 def several(number, noun):

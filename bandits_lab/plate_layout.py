@@ -11,6 +11,7 @@ from math import ceil
 import numpy as np
 import pandas as pd
 
+from bandits_lab.measurements import positions
 from bandits_lib.checks import check_option
 from bandits_lib.protocol import checked_batch
 
@@ -72,7 +73,9 @@ def plates(
     if wanted is None:
         raise ValueError("wanted is None: the rule is done and asks for nothing")
     counts = checked_batch(wanted)
-    names = _labels(names, len(counts))
+    names = list(range(len(counts)) if names is None else names)
+    if len(positions(names)) != len(counts):
+        raise ValueError(f"there must be one name for each of the {len(counts)} arms; got {len(names)}")
     places = wells(size)
     arms = np.repeat(np.arange(len(counts)), counts)
     rank = np.arange(len(arms)) - np.repeat(np.cumsum(counts) - counts, counts)  # 0, 1, ... within each arm
@@ -82,10 +85,3 @@ def plates(
     plate = np.arange(len(arms)) // len(places) + 1
     well = (places * ceil(len(arms) / len(places)))[: len(arms)]
     return pd.DataFrame({"plate": plate, "well": well, "arm": [names[arm] for arm in arms.tolist()]})
-
-
-def _labels(names, K):
-    names = list(range(K) if names is None else names)
-    if len(names) != K or len(set(map(str, names))) != K:
-        raise ValueError(f"names must be distinct and one for each of the {K} arms; got {len(names)}")
-    return names

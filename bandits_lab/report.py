@@ -20,7 +20,6 @@ STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin
 table { border-collapse: collapse; margin: 1rem 0 } th, td { padding: .2rem .7rem; border-bottom: 1px solid #ccc }
 td { text-align: right } th { text-align: left } img { max-width: 100% } pre { white-space: pre-wrap }
 .answer { font-size: 1.3rem; border-left: .4rem solid #029e73; padding: .5rem 1rem; background: #f2f8f6 }"""
-LABELS = {"arm_column": "column of the arms", "reward_column": "column of the results", "largest_gap": "largest gap"}
 LEADERS, OTHERS = 40, 20  # arms that a picture shows at most: the first, and a sample of the others
 YES = {True: "yes", False: "no"}
 LONGEST = 60  # letters of a name in a picture
@@ -56,7 +55,7 @@ def _p(text):
 
 
 def _settings(experiment):
-    rows = {LABELS.get(name, name): value for name, value in experiment.settings.items() if value}
+    rows = {name.replace("_", " "): value for name, value in experiment.settings.items() if value}
     del rows["table"], rows["sha256"]
     if found := rows.pop("pilot", None):
         rows["pilot"] = (

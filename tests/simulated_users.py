@@ -478,7 +478,7 @@ KINDS = {
     "shuffled files of several days": User(each_time(shuffled_days)),
     "undone and told again": User(each_time(undone_by_mistake)),
     "a typing error taken back": User(each_time(typing_error)),
-    "empty cells": User(each_time(empty_cells), {}, "have no reward", 0.75),
+    "empty cells": User(each_time(empty_cells), {}, "has no reward in", 0.75),
     "squares left out": User(each_time(squares_left_out), {}, "squares is 0, below", 0.75),
     "decimal commas": User(each_time(decimal_commas)),
     "surplus kept": User(each_time(surplus), ROWS),

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from test_log import script
 
 from bandits_lab import Lab
 from bandits_lab import __main__ as command_line
@@ -103,7 +104,7 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     assert (folder / "to_measure.csv").read_bytes() == first and wanted(folder) < 1_000
     total = wanted(folder)
     said = run(capsys, "tell", str(measured("to_measure.csv", rng, missing=[3])))
-    assert "1 row of to_measure.csv has no reward (line 5): it is left out" in said and wanted(folder) == 1
+    assert "to_measure.csv has no reward in 1 row, line 5: " in said and wanted(folder) == 1
     assert "1 measurement of 1 arm is wanted" in said
     assert f"{total - 1:,} taken, {total - 1:,} measurements in all" in said
     assert (folder / "measured_0001.csv").exists()
@@ -228,18 +229,6 @@ def test_columns_plates_and_costs(folder, capsys):
     ]
 
 
-def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(folder, capsys):
-    rows = [f"{k};{k % 3};{k // 3}" for k in range(9)]
-    Path("few.csv").write_text("\n".join(["vial;dose;batch no", *rows]))
-    refused = run(capsys, "import", "few.csv", code=2)
-    assert "of 'dose', 'batch no' may be" in refused and "--numbers" in refused and "--codes" in refused
-    said = run(capsys, "import", "few.csv", "--numbers", "dose", "--codes", "batch no", "--squares", "dose")
-    assert "--numbers dose --numbers 'batch no' " in refused
-    Path("warm.csv").write_text(Path("few.csv").read_text().replace("dose", "Temperature (°C)"), encoding="utf-8")
-    assert "--numbers 'Temperature (°C)' " in run(capsys, "import", "warm.csv", "--codes", "batch no", code=2)
-    assert "dose: numbers, 0 to 2" in said and "batch no: words: 0, 1, 2" in said and "a parabola in dose" in said
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -280,12 +269,6 @@ def test_a_wrong_file_is_one_sentence_and_changes_nothing(folder, capsys, conten
     before = {path.name: path.read_bytes() for path in folder.glob("[!.]*")}
     assert said in run(capsys, "tell", "day.csv", code=2)
     assert {path.name: path.read_bytes() for path in folder.glob("[!.]*")} == before
-
-
-def test_rewards_in_percent_stay_in_percent(folder, capsys):
-    run(capsys, "import", "Arme.csv", "--unit", "%")
-    Path("day.csv").write_text("Küvette;reward\nProbe 01;37,7 %\n", encoding="utf-8")
-    assert "1 taken" in run(capsys, "tell", "day.csv") and "37.7" in Path("log.jsonl").read_text()
 
 
 def test_one_arm_is_refused(folder, capsys):
@@ -401,17 +384,8 @@ for kill in range(int(sys.argv[1])):
 
 @pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_kills_at_random_moments_of_tell(tmp_path, kills):
-    found = script(KILLS, str(kills), folder=tmp_path).split("\n")[:-1]
+    found = script(KILLS, kills, cwd=tmp_path).split("\n")[:-1]
     assert len(found) == kills and (kills < 200 or {*found} == {"0 1", "0 2", "1 2"})
-
-
-def script(text, *given, folder):
-    """Run a script that may import this file; return what it prints."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])}
-    command = [sys.executable, "-W", "ignore", "-c", text, *given]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3_000:]
-    return done.stdout
 
 
 def test_on_a_full_disk_every_command_is_one_sentence_and_counts_nothing_twice(folder, capsys, full_disk):
@@ -463,38 +437,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def test_a_folder_that_may_not_be_written_can_be_read(tmp_path):
-    assert script(READ_ONLY, folder=tmp_path).count("After 10 measurements") == 2
-
-
-def test_a_ticket_counts_once_whoever_tells_it(folder, capsys):
-    run(capsys, *IMPORT)
-    run(capsys, "ask")
-    head, *rows = Path("to_measure.csv").read_text(encoding="utf-8-sig").splitlines()[:4]
-    first = [head, *(f"{row}300,5" for row in rows)]
-    Path("one.csv").write_text("\n".join(first), encoding="utf-8")
-    Path("other.csv").write_text("\n".join([first[0], first[3], first[1]]), encoding="utf-8")
-    assert "3 taken" in run(capsys, "tell", "one.csv")
-    assert "2 rows were told before" in run(capsys, "tell", "other.csv") and told(folder) == 3
-    Path("other.csv").write_text("\n".join([first[0], first[1].replace("300,5", "301,5")]), encoding="utf-8")
-    refused = run(capsys, "tell", "other.csv", code=2)
-    assert "Line 2: " in refused and "300.5, and has 301.5 here" in refused and "undo" in refused
-    ticket = rows[0].partition(";")[0]
-    for wrong, words in ((f"{ticket}0", "is not one of this experiment"), ("", "")):
-        name = next(name for name in NAMES if name != rows[0].split(";")[1])
-        row = f"{wrong or ticket};{name};;;300,5"
-        Path("other.csv").write_text("\n".join([head, row]), encoding="utf-8")
-        refused = run(capsys, "tell", "other.csv", code=2)
-        assert (words or f"is of '{rows[0].split(';')[1]}', not of '{name}'") in refused and told(folder) == 3
-
-
-def test_rows_without_a_ticket_are_announced_and_their_file_counts_once(folder, capsys):
-    run(capsys, *IMPORT)
-    run(capsys, "ask")
-    Path("day.csv").write_text("Küvette;Signal\nProbe 01;300,5\nProbe 02;300,5\n", encoding="utf-8")
-    assert "2 rows without a ticket: kept as extra measurements." in run(capsys, "tell", "day.csv")
-    assert "2 rows were told before" in run(capsys, "tell", "day.csv") and told(folder) == 2
-    run(capsys, "undo")
-    assert "2 taken" in run(capsys, "tell", "day.csv") and told(folder) == 2
+    assert script(READ_ONLY, cwd=tmp_path).count("After 10 measurements") == 2
 
 
 def test_a_form_without_its_tickets_is_told_once_and_replaced(folder, capsys):
@@ -507,24 +450,17 @@ def test_a_form_without_its_tickets_is_told_once_and_replaced(folder, capsys):
     assert "9 rows were told before" in run(capsys, "tell", "measured_0001.csv") and told(folder) == 9
 
 
-def test_undo_takes_back_the_last_file(folder, capsys):
+def test_undo_takes_back_the_last_file_and_names_it(folder, capsys):
     run(capsys, *IMPORT, "--sigma", "4")
     assert "nothing to undo" in run(capsys, "undo", code=2)
     run(capsys, "ask")
-    before = Path("to_measure.csv").read_bytes()
-    run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(0), rows=9)))
-    assert Path("to_measure.csv").read_bytes() != before
-    assert "9 measurements" in run(capsys, "undo", "of another day")
-    assert Path("to_measure.csv").read_bytes() == before and "of another day" in Path("log.jsonl").read_text()
-
-
-def test_undo_names_the_file(folder, capsys):
-    run(capsys, *IMPORT, "--sigma", "4")
-    run(capsys, "ask")
+    forms = []
     for seed in (0, 1):
+        forms.append(Path("to_measure.csv").read_bytes())
         run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(seed), rows=9)))
-    assert "9 measurements of measured_0002.csv" in run(capsys, "undo")
-    assert "9 measurements of measured_0001.csv" in run(capsys, "undo")
+    for n in (1, 0):
+        assert f"9 measurements of measured_000{n + 1}.csv" in run(capsys, "undo", "of another day")
+        assert Path("to_measure.csv").read_bytes() == forms[n] and "of another day" in Path("log.jsonl").read_text()
 
 
 def test_two_people_with_the_same_folder_wait_for_each_other(folder, capsys, monkeypatch):
@@ -592,18 +528,6 @@ def test_the_report_is_html_that_shows_names_as_they_are(tmp_path, monkeypatch, 
     page = Page(Path("report.html").read_text(encoding="utf-8"))
     assert not page.open and "b" not in page.tags and "i" not in page.tags
     assert all(any(name in text for text in page.texts) for name in [*names, "<i>"])
-
-
-def test_as_a_program(folder):
-    def run_it(*given):
-        command = [sys.executable, "-m", "bandits_lab", *given]
-        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-
-    done = run_it(*IMPORT)
-    assert done.returncode == 0 and not done.stderr and "40 arms" in done.stdout
-    done = run_it("tell", "none.csv")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no file none.csv.\n")
-    assert "step by step" in run_it("--help").stdout
 
 
 def test_a_slip_of_a_factor_of_ten_is_asked_about_before_it_counts(folder, capsys):
@@ -681,12 +605,6 @@ def test_another_column_of_results_is_possible_after_measuring(folder, capsys):
     assert "--reward-column" in run(capsys, "tell", "to_measure.csv", code=2)
     run(capsys, *IMPORT[:-1], "mV")
     assert "5 taken" in run(capsys, "tell", "to_measure.csv")
-
-
-def test_printed_commands_can_be_typed(folder, capsys):
-    said = run(capsys, *IMPORT, "--folder", "my $1 experiment")
-    assert said.splitlines()[-1] == "Next: ask --folder 'my $1 experiment'"
-    assert run(capsys, "ask", "--folder", "my $1 experiment").endswith("to_measure.csv --folder 'my $1 experiment'\n")
 
 
 def run_it(*given, **environment):

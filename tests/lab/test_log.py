@@ -104,31 +104,6 @@ def test_a_kill_at_any_byte_loses_nothing_that_was_acknowledged(path, half_way):
         assert again.all_told.counts.tolist() == [5, 0, 3] and again.requests == [1, 1]
 
 
-WRITER = """
-import itertools, os, random, signal, sys, time
-import numpy as np
-import test_log as t
-path, kills = sys.argv[1], int(sys.argv[2])
-rng = random.Random(0)
-for kill in range(kills):
-    reading, writing = os.pipe()
-    if not (child := os.fork()):
-        lab = t.Lab(t.endless([[1.0]]), path)
-        for n in itertools.count(0 if lab.all_told is None else int(lab.all_told.counts[0])):
-            lab.tell(t.Sample.of([0], [float(n)], 1))
-            os.write(writing, b".")
-    os.close(writing)
-    time.sleep(rng.uniform(0, 0.06))
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    acknowledged = 0
-    while more := os.read(reading, 4096):
-        acknowledged += len(more)
-    os.close(reading)
-    print(acknowledged)
-"""
-
-
 def script(text, *arguments, **more):
     """Run a script that may import the tests beside this one; return what it prints."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])}
@@ -136,15 +111,6 @@ def script(text, *arguments, **more):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, **more)
     assert done.returncode == 0, done.stderr[-3_000:]
     return done.stdout
-
-
-def test_two_hundred_kills_at_random_moments(path):
-    """Every reward that was acknowledged is in the log, in its order and once; at most one more per kill."""
-    acknowledged = sum(map(int, script(WRITER, path, 200).split()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReplayWarning)
-        rewards = [row[3] for one in logs.standing(logs.read(path)[0]) for row in one["rows"]]
-    assert rewards == list(range(len(rewards))) and 50 < acknowledged <= len(rewards) <= acknowledged + 200
 
 
 TELLERS = """

@@ -145,10 +145,10 @@ def test_columns_units_and_names_of_their_own(tmp_path):
 def test_a_missing_reward_is_no_pull_and_still_asked_for(tmp_path):
     lab = Lab(rage(np.eye(3), delta=0.05))
     wanted = lab.ask()
-    with pytest.warns(UserWarning, match=r"3 rows of .*day.csv have no reward .lines 3, 4, 5.*failed by accident"):
+    with pytest.warns(UserWarning, match=r"day.csv has no reward in 3 rows, line 3, 4, 5: .*failed by accident"):
         lab.tell(read(tmp_path, "arm,reward\nplain,1\nplain,\nbold,NaN\nbold,n/a\nbold,2\n"))
     assert lab.ask().tolist() == (wanted - [1, 1, 0]).tolist()
-    with pytest.warns(UserWarning, match="1 row of .*has no reward .line 2.*empty or NaN"):
+    with pytest.warns(UserWarning, match="has no reward in 1 row, line 2: .*empty or NaN"):
         assert read(tmp_path, "arm,count,sum,squares\nplain,2,,\nbold,1,1,1\n").counts.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="line 3 of .*unknown arm"):
         read(tmp_path, "arm,reward\nplain,1\nitalic,\n")

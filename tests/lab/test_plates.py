@@ -80,8 +80,8 @@ def test_what_cannot_be_laid_out_is_refused():
     for message, arguments in {
         "the rule is done": (None,),
         "non-negative integers": ([1.5, 2.0],),
-        "names must be distinct": ([1, 2], ["a", "a"]),
-        "one for each of the 2 arms": ([1, 2], ["a"]),
+        "names must differ": ([1, 2], ["a", "a"]),
+        "one name for each of the 2 arms": ([1, 2], ["a"]),
     }.items():
         with pytest.raises(ValueError, match=message):
             plates(*arguments, rng=rng)

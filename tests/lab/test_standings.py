@@ -10,7 +10,7 @@ from scipy import stats
 from bandits_lab import Lab, sigma_upper
 from bandits_lab.anytime_intervals import FIRST, by_itself, intervals, proof
 from bandits_lib import LinearBandit, Result, Sample, rule
-from bandits_lib.fixed_budget import gse, od_linbai, ucb_glm
+from bandits_lib.fixed_budget import gse, ucb_glm
 from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage, rage_halving, sphere_track_and_stop, xy_static
 from bandits_lib.protocol import total
 
@@ -83,7 +83,7 @@ def test_the_arguments_are_those_of_the_rule_unless_others_are_given():
     narrow = lab.standings(sigma=[0.1, 0.2, 0.1, 0.1])
     assert narrow.sigma == 0.2 and narrow.table["high"][1] < known.table["high"].iloc[1]
     assert "if rewards are linear in the features and the noise" in repr(narrow)
-    assert "(given here, the largest of the arms')" in repr(narrow)
+    assert "(given here)" in repr(narrow)
 
 
 def test_the_lead_is_that_of_the_answer_over_the_best_of_the_others_and_covers_in_any_unit():
@@ -122,8 +122,6 @@ def test_what_the_lead_means_is_said():
     wrong.tell(Sample(np.array([500, 500]), np.array([500.0, 0.0]), np.array([600.0, 100.0])))
     assert wrong.standings().table["behind"][0] == pytest.approx(-1)
     assert "so another item is better. 0 has the largest estimate from all measurements" in repr(wrong.standings())
-    alone = Lab(od_linbai(np.ones((1, 1)), budget=5)).standings()
-    assert alone.lead == (np.inf, np.inf) and "there is no other" in repr(alone)
     rivals = LinearBandit(np.eye(3), theta=[1.0, 0.7, 0.0], sigma=0.5)
     own = ended(rage(np.eye(3), delta=0.3, sigma=0.5, scale=None), rivals).standings()
     assert own.lead[0] < 0 and own.may_be_best.tolist() == [True, False, False]

@@ -4,8 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
 import warnings
 
 import numpy as np
@@ -17,7 +15,6 @@ from bandits_lab.experiment import Experiment, differences, identify
 from bandits_lab.lab import ReplayWarning
 from bandits_lib import Result, Sample, rule
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.files import locked
 from bandits_lib.fixed_confidence import rage
 
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
@@ -148,16 +145,6 @@ def test_three_processes_that_tell_the_same_and_other_measurements_at_the_same_t
         rows = [row for one in logs.standing(logs.read(path)[0]) for row in one["rows"]]
     assert sorted(row[3] for row in rows if not row[0]) == sorted(1000.0 * me + n for me in range(3) for n in range(20))
     assert sorted(row[0] for row in rows if row[0]) == sorted(tickets)
-
-
-def test_a_tell_waits_for_another_one(path, half_way):
-    thread, size = threading.Thread(target=half_way.tell, args=[sample([1, 0, 0])]), path.stat().st_size
-    with locked(path):
-        thread.start()
-        time.sleep(0.1)
-        assert path.stat().st_size == size
-    thread.join()
-    assert path.stat().st_size > size
 
 
 def test_two_labs_of_one_log_take_in_each_others_steps(path):

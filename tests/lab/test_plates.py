@@ -4,16 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bandits_lab import Lab
-from bandits_lab.measurements import read_measurements
 from bandits_lab.plate_layout import ROWS, plates, wells
-from bandits_lib import LinearBandit
-from bandits_lib.fixed_budget import gse
-from bandits_lib.fixed_confidence import rage
 
-ARMS = np.vstack([np.eye(3), [0.6, 0.8, 0.0]])
 NAMES = ["buffer", "salt", "acid", "both"]
-TRUTH = LinearBandit(ARMS, theta=[1.0, 0.25, 0.0])
 
 
 @pytest.mark.parametrize("size", ROWS)
@@ -33,32 +26,6 @@ def test_every_pull_has_one_well_in_a_random_order():
     again, other = (plates(wanted, NAMES, rng=np.random.default_rng(seed)) for seed in (0, 1))
     pd.testing.assert_frame_equal(layout, again)
     assert (layout["arm"] != other["arm"]).any() and layout["arm"].tolist() != sorted(layout["arm"])
-
-
-def filled(layout, rng, path):
-    """Write a layout with readings, which are multiples of 1/64, so that sums are exact in any order."""
-    means = layout["arm"].map(dict(zip(NAMES, TRUTH.means, strict=True)))
-    rewards = ((means + rng.standard_normal(len(layout))) * 64).round() / 64
-    layout.assign(reward=rewards).sample(frac=1, random_state=0).to_csv(path, index=False)
-    return read_measurements(path, NAMES)
-
-
-@pytest.mark.parametrize("make", [lambda: rage(ARMS, delta=0.05), lambda: gse(ARMS, budget=500)], ids=["rage", "gse"])
-def test_plates_one_by_one_end_where_whole_requests_end(make, tmp_path):
-    rng, order = np.random.default_rng(0), np.random.default_rng(1)
-    lab, other = Lab(make()), Lab(make())
-    while lab.result is None:
-        layout = plates(lab.ask(), NAMES, rng=rng)
-        lab.tell(filled(layout, rng, tmp_path / "request.csv"))
-        rows = pd.read_csv(tmp_path / "request.csv")
-        for plate in order.permutation(layout["plate"].unique()):
-            rows[rows["plate"] == plate].to_csv(tmp_path / "plate.csv", index=False)
-            other.tell(read_measurements(tmp_path / "plate.csv", NAMES))
-    assert len(other.log) > len(lab.log)
-    for mine, theirs in zip(lab.result.history, other.result.history, strict=True):
-        for field, their_field in zip(mine, theirs, strict=True):
-            np.testing.assert_array_equal(field, their_field)
-    assert lab.result.recommendation == other.result.recommendation
 
 
 @pytest.mark.parametrize("seed", range(5))

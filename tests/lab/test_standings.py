@@ -288,11 +288,3 @@ def test_noise_that_contradicts_sigma_and_days_that_differ_prove_nothing():
         part, day = -(-lab.ask() // 2), day + 1
         lab.tell(Sample(part, part * (5.0 * (day % 2) + np.array([9.0, 0, 0])), part * 25.0 + 2000 * part))
     assert proof(lab).against
-
-
-def test_accept_is_a_promise_about_the_distance():
-    near = LinearBandit(LINE, theta=[2.0, 0.02], sigma=0.5)
-    lab = ended(CASES["accept"][1](), near)
-    words, said = repr(lab.standings()), proof(lab)
-    assert said.within == 0.3 and not said.is_best and lab.standings().may_be_best.all()
-    assert "at most 0.3 behind the best, so another item may be the best" in words and "proved to be" not in words

@@ -96,20 +96,6 @@ def test_a_rule_that_draws_is_led_there_again(tmp_path):
     same(lab, Lab(make(), tmp_path / "log.jsonl"))
 
 
-def test_an_undone_step_draws_the_same_arms_again():
-    def made():
-        return Lab(xy_static(np.eye(3), delta=0.05, rng=np.random.default_rng(0)))
-
-    lab, other, n = made(), made(), 0
-    while lab.result is None and n < 4:
-        n, wanted = n + 1, lab.ask()
-        other.tell(Sample(wanted, wanted * [0.1, 0.1, 0.1], wanted * [0.1, 0.1, 0.1]))
-        other.undo()
-        for one in (lab, other):
-            one.tell(Sample(wanted, wanted * [0.1, 0.0, 0.0], wanted * [0.1, 0.1, 0.1]))
-        assert other.ask().tolist() == lab.ask().tolist()
-
-
 # --- measured before
 
 

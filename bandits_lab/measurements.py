@@ -19,7 +19,6 @@ import numpy as np
 from bandits_lab.tables import Numbers, decoded, label, table
 from bandits_lib.protocol import Sample
 
-HUGE = 1e150  # the squares of larger rewards overflow
 MISSING = ("", "nan", "na", "n/a", "#n/a", "null", "none")  # a measurement that failed, in upper or lower case
 COUNTED = ("count", "sum", "squares")
 OUT_OF_RANGE = ". Leave a cell empty only if its measurement failed; omitting a reading out of range biases the result"
@@ -46,9 +45,7 @@ class Measured(Sample):
 
 
 def raw_rows(sample):
-    """Return the rows of a file, or one row for each arm of a Sample that was told directly."""
-    if rows := getattr(sample, "rows", ()):
-        return rows
+    """Return one row for each arm of a Sample."""
     counts, sums, squares = map(np.asarray, sample)
     return tuple(Raw("", int(k), int(counts[k]), float(sums[k]), float(squares[k])) for k in np.flatnonzero(counts))
 
@@ -150,10 +147,8 @@ def _rows(path, text, names, own, unit):
     for k, line, row in present:
         where = found.at(line)
         read = [numbers(row[name], found.own[name], where) for name in numeric if name != "count"]
-        if max(map(abs, read)) > HUGE:
-            raise ValueError(f"{where}: {max(read, key=abs):g} is too large: choose a larger unit of the reward")
         count = 1 if single else numbers.whole(row["count"], "count", where)
-        added, squares = (read[0], read[0] ** 2) if single else read
+        added, squares = (read[0], read[0] * read[0]) if single else read
         _check_sums(count, added, squares, where)
         rows.append(Raw(row.get("ticket", ""), k, count, added, squares, line))
     if missing := [line for fail, (line, _) in zip(failed, found.rows, strict=True) if fail]:
@@ -203,7 +198,7 @@ def _check_sums(count, added, squares, where):
         raise ValueError(f"{where}: sum and squares must be finite; got a sum of {added:g}{large}")
     if count == 0 and (added or squares):
         raise ValueError(f"{where}: count is 0, but sum or squares is not 0: give the number of measurements")
-    if count and squares < (least := added**2 / count) * (1 - 1e-9) - 1e-300:
+    if count and squares < (least := added * (added / count)) * (1 - 1e-9) - 1e-300:
         raise ValueError(
             f"{where}: squares is {squares:.6g}, below sum^2 / count = {least:.6g}: give the sum of the squared rewards"
         )

@@ -93,7 +93,7 @@ def test_decimal_marks_and_thousands_are_decided_by_the_whole_file(tmp_path, con
         ("arm,reward\nplain,1\nboldd,1\n", "line 3 of .*unknown arm 'boldd'; is it bold?"),
         ("arm,reward\nplain\n", "line 2 of .*has 1 fields, and line 1"),
         ("arm,reward\nplain,1\nbold,inf\n", "line 3 of .*finite.* omitting a reading out of range biases"),
-        ("arm,reward\nplain,1e200\n", "line 2 of .*1e.200 is too large: choose a larger unit"),
+        ("arm,reward\nplain,1e200\n", "line 2 of .*1e.200, and squares too large: choose a larger unit"),
         ("arm,reward\nplain,>4.0\n", "line 2 of .*'>4.0' is not.* Leave a cell empty only if .* out of range biases"),
         ("arm,reward\nplain,1_000\n", "line 2 of .*reward '1_000' is not a finite number"),
         ("arm,reward\nplain,TRUE\nbold,no\n", "line 2 of .*'TRUE' is not a finite number: write 1 and 0$"),

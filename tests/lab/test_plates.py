@@ -1,4 +1,4 @@
-"""Plates: every pull has a well, and the order in which plates are told makes no difference."""
+"""Plates: every pull has a well in a random order, and every plate the same share of each arm."""
 
 import numpy as np
 import pandas as pd

@@ -132,12 +132,11 @@ class Experiment:
     @cached_property
     def cost(self):
         """Return the cost of a measurement of each arm (K,), or None."""
-        path, name = self.path(self.settings["arms"]), lowered(self.settings["cost"])
+        found, name = self._table, lowered(self.settings["cost"])
         if not name:
             return None
-        found = self._table
         if name not in found.columns:
-            raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(found.own.values())}")
+            raise ValueError(f"{found.path} has no column {name!r}; its columns are {', '.join(found.own.values())}")
         read = Numbers([row[name] for _, row in found.rows], found.delimiter)
         return np.array([read(row[name], found.own[name], found.at(line)) for line, row in found.rows])
 
@@ -210,13 +209,6 @@ class Experiment:
     def measure(self, number):
         return f"{number:.4g} {self.settings['unit']}".rstrip()
 
-    def write_form(self, name, columns, rows):
-        """Write a csv in the format of the csv of the arms, which the user's spreadsheet can read."""
-        text = io.StringIO()
-        writer = csv.writer(text, delimiter=self._table.delimiter, lineterminator="\r\n")
-        writer.writerows([columns, *rows])
-        atomic_write(self.path(name), text.getvalue().encode("utf-8-sig"))
-
     def is_filled(self, name, lab=None):
         """Return whether a form has a reward in it that the Lab was not told."""
         path, reward = self.path(name), lowered(self.columns[1])
@@ -228,23 +220,26 @@ class Experiment:
             return True
         return any(not (lab and row.get("ticket") in lab.told_tickets) for row in rows)
 
-    def form(self, arms, tickets=()):
-        """Return columns and rows of a form for measurements of `arms` in this order, plate by plate if there are any.
+    def write_form(self, name, arms, tickets=()):
+        """Write a form for measurements of `arms` in this order, plate by plate if there are any.
 
-        The rows have the user's own columns, too, so that nobody must look up what an arm is.
+        It is a csv in the format of the table of arms, which the user's spreadsheet can read. The rows have the user's
+        own columns, too, so that nobody must look up what an arm is.
         """
         arm, reward = self.columns
         rows = self._table.rows
-        own = [name for name in self._table.columns if name not in (*COLUMNS, lowered(arm), lowered(reward))]
-        filled = [[self.names[k], *(rows[k][1][name] for name in own), ""] for k in arms]
-        names = [arm, *(self.spelled[name] for name in own), reward]
+        own = [key for key in self._table.columns if key not in (*COLUMNS, lowered(arm), lowered(reward))]
+        filled = [[self.names[k], *(rows[k][1][key] for key in own), ""] for k in arms]
+        names = [arm, *(self.spelled[key] for key in own), reward]
         if tickets:
             names, filled = ["ticket", *names], [[ticket, *row] for ticket, row in zip(tickets, filled, strict=True)]
         if size := self.settings["plate"]:
             places = wells(size)
             names = ["plate", "well", *names]
             filled = [[i // size + 1, places[i % size], *row] for i, row in enumerate(filled)]
-        return names, filled
+        text = io.StringIO()
+        csv.writer(text, delimiter=self._table.delimiter, lineterminator="\r\n").writerows([names, *filled])
+        atomic_write(self.path(name), text.getvalue().encode("utf-8-sig"))
 
 
 # --- the commands
@@ -393,7 +388,7 @@ def plan_pilot(experiment):
     K = len(experiment.names)
     times = max(2, ceil(pilot_size(FACTOR, SHARE * experiment.settings["delta"], n_arms=K) / K))
     arms = in_order(experiment, np.full(K, times), np.random.default_rng([K, times]))
-    experiment.write_form(PILOT, *experiment.form(arms))
+    experiment.write_form(PILOT, arms)
     print(f"{PILOT} has {times * K} rows: each of the {K} arms {times} times, in random order.")
     print(f"Measure them in this order and write the results into the column {experiment.columns[1]!r}.")
     print(f"Next: pilot {PILOT}{experiment.elsewhere}")
@@ -491,7 +486,7 @@ def show(experiment, lab, said=()):
         )
     wanted = lab.ask()
     tickets = lab.tickets(lambda new: in_order(experiment, new, np.random.default_rng([made(lab), *new])))
-    experiment.write_form(FORM, *experiment.form([arm for _, arm in tickets], [ticket for ticket, _ in tickets]))
+    experiment.write_form(FORM, [arm for _, arm in tickets], [ticket for ticket, _ in tickets])
     for line in said:
         print(line)
     shown = pd.Series(wanted, index=pd.Index(experiment.names, name=experiment.columns[0]), name="wanted")

@@ -311,7 +311,6 @@ def diagnose(
 LEVEL = 1e-3  # probability of a false warning, for linear rewards with Gaussian noise
 DIGITS = 9  # arms that agree to so many decimals, in units of the largest feature, are the same
 TWICE = 2.0
-WAY = ". Pass floor=0.1 to the rule, so that every arm gets a share of each batch"
 
 
 class LinearityWarning(UserWarning):
@@ -320,7 +319,8 @@ class LinearityWarning(UserWarning):
     Notes
     -----
     A Lab warns once, when its algorithm is done, if the rule ranks by a linear fit and has more arms than dimensions.
-    `diagnose` says which departures of each arm the test would find.
+    `diagnose` says which departures of each arm the test would find. With the option `floor=0.1` of a rule, every arm
+    gets a share of each batch, so that the test can find more of them.
 
     Examples
     --------
@@ -343,8 +343,7 @@ def message(experiment, log, result=None):
     answer = getattr(result, "recommendation", None)
     is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)
     names = np.array(experiment.names or range(len(arms)), dtype=object)
-    said = _unseen(arms, total(log), names) or (_hardly_seen(found, answer, names) if is_arm else "")
-    return said + WAY * (said != "" and experiment.arguments.get("floor") == 0)
+    return _unseen(arms, total(log), names) or (_hardly_seen(found, answer, names) if is_arm else "")
 
 
 def rejected(experiment, log):

@@ -72,7 +72,7 @@ def read_measurements(
     *,
     columns: tuple[str, str] = ("arm", "reward"),
     unit: str = "",
-) -> Sample:
+) -> Measured:
     """Return the measurements in a file as a Sample.
 
     Parameters
@@ -187,7 +187,7 @@ def checked_sample(sample, K):
         raise ValueError(f"counts must be non-negative integers; got {counts}")
     checked = Sample(counts.astype(np.int64), sums.astype(float), squares.astype(float))
     for arm in np.flatnonzero((counts != 0) | (sums != 0) | (squares != 0)).tolist():
-        _check_sums(*(field[arm] for field in checked), f"arm {arm}")
+        _check_sums(checked.counts[arm], checked.sums[arm], checked.squares[arm], f"arm {arm}")
     return checked
 
 

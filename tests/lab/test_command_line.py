@@ -178,7 +178,7 @@ def test_a_budget_is_spent_by_gse(folder, capsys):
         if not wanted(folder):
             break
         said = run(capsys, "tell", str(measured("to_measure.csv", rng)))
-    assert "Note: " in said and "floor" not in said, "a command has no option floor"
+    assert "Note: " in said and "floor" not in said
     assert "The answer is" in said and "promises no probability" in said and told(folder) <= 200
 
 

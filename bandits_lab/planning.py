@@ -191,14 +191,6 @@ def counted(make, problem, rng, loops=None):
         reply = yield request
 
 
-def requests(problem, run):
-    """Return the requests of a `counted` rule: each batch is a request, and so is each pull outside of batches."""
-    if run.result is None:
-        return {"requests": np.nan}
-    batches, pulls = run.result.history
-    return {"requests": int(batches + run.counts.sum() - pulls)}
-
-
 def limit(make, problem, expected, max_pulls):
     """Return the pulls at which runs are cut off, and the seconds that a run takes, from a short trial.
 
@@ -213,17 +205,6 @@ def limit(make, problem, expected, max_pulls):
     elif not run.stopped:
         run, seconds = _timed(make, problem, None, loops)
     return max_pulls if loops else None, seconds
-
-
-def _announce(seconds, runs, names):
-    """Warn of the time that a plan will take, with the rule that takes longest."""
-    longest = max(names, key=names.__getitem__)
-    slowest = f", most of it for {longest}" if len(names) > 1 else ""
-    warnings.warn(
-        f"{runs} simulated experiments with {', '.join(names)} will take about {_duration(seconds)}{slowest}. Ctrl-C "
-        "ends them, and the plan then holds what was simulated",
-        stacklevel=3,
-    )
 
 
 def _timed(make, problem, max_pulls, loops):
@@ -244,10 +225,12 @@ def _played(name, make, problem, runs, max_pulls, **how):
     rows = []
 
     def measured(problem, run):
-        found = requests(problem, run)
-        right = run.stopped and run.result.recommendation == problem.best_item
-        rows.append({"pulls": int(run.counts.sum()), "correct": right, "stopped": run.stopped, **found})
-        return found
+        right, pulls, asked = False, int(run.counts.sum()), np.nan
+        if run.result is not None:
+            batches, in_batches = run.result.history  # a pull outside of batches is a request of its own
+            right, asked = run.result.recommendation == problem.best_item, int(batches + pulls - in_batches)
+        rows.append({"pulls": pulls, "correct": right, "stopped": run.stopped, "requests": asked})
+        return {"requests": asked}
 
     try:
         return monte_carlo({name: make}, problem, runs=runs, max_pulls=max_pulls, measure=measured, **how), True
@@ -534,8 +517,12 @@ def plan(
     tried = {name: make for name, make in makers.items() if name not in cut_off}
     found = {name: limit(make, problem, expected, int(max_pulls)) for name, make in tried.items()}
     seconds = {name: each * runs / joblib.effective_n_jobs(n_jobs) for name, (_, each) in found.items()}
-    if sum(seconds.values()) > patience:
-        _announce(sum(seconds.values()), runs, seconds)
+    if (whole := sum(seconds.values())) > patience:
+        warnings.warn(
+            f"{runs} simulated experiments with {', '.join(seconds)} will take about {_duration(whole)}. Ctrl-C "
+            "ends them, and the plan then holds what was simulated",
+            stacklevel=2,
+        )
     played, going = {}, True
     how = {"seed": seed, "n_jobs": n_jobs, "scheduler": scheduler, "progress": progress}
     for name, make in makers.items():

@@ -281,18 +281,7 @@ def test_settings_that_are_no_json_are_named(folder, capsys):
     assert "experiment.json cannot be read" in run(capsys, "ask", code=2)
 
 
-def test_a_second_import_is_refused_once_something_was_measured(folder, capsys):
-    run(capsys, *IMPORT)
-    run(capsys, *IMPORT, "--sigma", "4")
-    run(capsys, "ask")
-    run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(0), rows=5)))
-    before = Path("experiment.json").read_bytes()
-    assert "has measurements" in run(capsys, *IMPORT, code=2)
-    assert Path("experiment.json").read_bytes() == before
-    run(capsys, *IMPORT, "--folder", "next")
-
-
-def test_a_filled_form_is_never_replaced(folder, capsys):
+def test_a_filled_form_and_an_experiment_with_measurements_are_never_replaced(folder, capsys):
     run(capsys, *IMPORT, "--sigma", "4")
     run(capsys, "ask")
     before = measured("to_measure.csv", np.random.default_rng(0), rows=5).read_bytes()
@@ -300,6 +289,10 @@ def test_a_filled_form_is_never_replaced(folder, capsys):
     assert Path("to_measure.csv").read_bytes() == before
     run(capsys, "tell", "to_measure.csv")
     assert Path("measured_0001.csv").read_bytes() == before
+    settings = Path("experiment.json").read_bytes()
+    assert "has measurements" in run(capsys, *IMPORT, code=2)
+    assert Path("experiment.json").read_bytes() == settings
+    run(capsys, *IMPORT, "--folder", "next")
 
 
 # --- kills and disks

@@ -49,14 +49,6 @@ def test_every_public_rule_is_there_once_and_no_other():
 
 
 @each_rule
-def test_what_is_given_is_an_argument(name):
-    parameters = inspect.signature(rule_named(name)).parameters
-    assert (TABLE.loc[name, "given"] == "budget") == ("budget" in parameters)
-    home = fixed_budget if TABLE.loc[name, "given"] == "budget" else fixed_confidence
-    assert name in home.__all__
-
-
-@each_rule
 def test_batches_are_batches_and_single_pulls_single(name):
     asked = requests(name)
     loops = any(isinstance(request, Loop) for request in asked)
@@ -96,11 +88,6 @@ def test_of_several_sigma_what_the_table_says_counts(name):
 
 def pulls(rule):
     return play(rule, PROBLEM, np.random.default_rng(1), max_pulls=20_000, misspecified=True).counts.tolist()
-
-
-def test_only_those_decide_level_sets():
-    for name in TABLE.index[~TABLE["level_sets"]]:
-        assert "level" not in str(inspect.signature(rule_named(name)))
 
 
 @each_rule

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bandits_lab.__main__ import main
 from bandits_lab.arms import read_arms
 from bandits_lab.tables import table, typed
 from bandits_lib.numerics.span import basis
@@ -179,23 +178,6 @@ def test_options_are_printed_as_windows_takes_them(monkeypatch):
 
 
 # --- the command import
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder, and return all that it prints; a refusal is one line and code 2."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*given, code=0):
-        try:
-            returned = main(list(given))
-        except SystemExit as end:
-            returned = end.code
-        said, refused = capsys.readouterr()
-        assert returned == code and (not code or refused.count("\n") == 1), refused
-        return said + refused
-
-    return run
 
 
 KNOWN = "rxn,temp,Yield,price\n" + "".join(f"r{k},{20.5 + k},{(k - 2) ** 2},{1 + k}\n" for k in range(5))

@@ -101,12 +101,6 @@ def test_equal_rewards_are_taken_although_rounding_puts_their_squares_below_the_
         Lab(ten_pulls()).tell(equal._replace(squares=equal.squares * (1 - 1e-6)))
 
 
-def test_told_after_the_end_is_refused():
-    lab = Lab(nothing_to_do(ARMS))
-    with pytest.raises(ValueError, match="is done"):
-        lab.tell(of([1, 0, 0], [1.0, 0, 0]))
-
-
 @pytest.mark.parametrize("sample", [[0.5, 0.2], {0: [0.5]}, 3.0, (np.ones(3), np.ones(3), np.ones(3))])
 def test_what_is_no_sample_is_answered_with_the_right_call(sample):
     with pytest.raises(ValueError, match=r"tell takes a Sample: lab.tell\(Sample.of\(pulled_arms, rewards, K=3\)\)"):

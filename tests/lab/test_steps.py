@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 import test_contract as contract
 from hypothesis import HealthCheck, given, settings
@@ -290,14 +289,6 @@ def test_a_lab_says_what_it_is():
     assert "Lab of patient: request 1 wants 5 more, lab.ask() says which; 3 measurements used" in repr(lab)
     play_on(lab, np.random.default_rng(0), SMALL)
     assert "done, the answer is lab.result.recommendation" in repr(lab)
-
-
-def test_the_right_call_is_named():
-    for wrong in (pd.DataFrame({"arm": [0], "reward": [1.0]}), "day.csv"):
-        with pytest.raises(
-            ValueError, match=r"Sample.of\(pulled_arms.*or lab.tell\(read_measurements\(path, names\)\)"
-        ):
-            Lab(patient(np.eye(3))).tell(wrong)
 
 
 def test_percentages_are_refused_when_they_are_told_and_not_when_the_request_is_full():

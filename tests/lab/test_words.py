@@ -12,27 +12,15 @@ import pytest
 
 from bandits_lab import __main__ as command_line
 from bandits_lab import planning
-from bandits_lab.__main__ import main
 
 ARMS = {name: 0.5 + k for k, name in enumerate("abcde")}
 BENT = {"a": 0.0, "b": 10.0, "c": 0.0, "d": 1.0, "e": 2.0}
 STRAIGHT = {name: 2.0 * x for name, x in ARMS.items()}
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder and return what it writes."""
-    monkeypatch.chdir(tmp_path)
-    Path("arms.csv").write_text("\n".join(["id,x", *(f"{name},{x}" for name, x in ARMS.items())]))
-
-    def run(*given):
-        capsys.readouterr()
-        code = main(list(map(str, given)))
-        written = capsys.readouterr()
-        assert code == 0, written.err
-        return written.out
-
-    return run
+@pytest.fixture(autouse=True)
+def table(tmp_path):
+    (tmp_path / "arms.csv").write_text("\n".join(["id,x", *(f"{name},{x}" for name, x in ARMS.items())]))
 
 
 def experiment(run, means, sd, *options, table="arms.csv", seed=0):
@@ -73,9 +61,9 @@ def test_after_a_refuted_model_no_command_says_that_the_answer_is_proved(run):
     assert "--squares" in told and may_be_best(known) == ["b"] and "Without the model, b has the largest mean" in known
 
 
-def test_accept_and_budget_promise_what_they_are(run, capsys):
+def test_accept_and_budget_promise_what_they_are(run):
     for given in (["--budget", "30", "--accept", "2"], ["--rule", "xy_static", "--accept", "2"]):
-        assert main(["import", "arms.csv", *given]) == 2 and "--accept" in capsys.readouterr().err
+        assert "--accept" in run("import", "arms.csv", *given, code=2)
     close = {name: 0.05 * mean for name, mean in STRAIGHT.items()}
     told, _ = experiment(run, close, 2.5, "--sigma", "2.5", "--accept", "3", "--unit", "mV")
     known = run("standings")
@@ -131,7 +119,7 @@ def test_accept_is_proposed_if_it_saves_measurements_and_sigma_is_asked_for(run)
     assert "plan --gap G --sigma S" in run("ask")
 
 
-def test_an_interrupted_plan_says_what_it_has(run, monkeypatch, capsys):
+def test_an_interrupted_plan_says_what_it_has(run, monkeypatch):
     run("import", "arms.csv", "--sigma", "1")
     rule, made = command_line.rage, []
 
@@ -145,7 +133,7 @@ def test_an_interrupted_plan_says_what_it_has(run, monkeypatch, capsys):
     said = run("plan", "--gap", "2", "--runs", "1000")
     assert re.search(r"^rage +\d", said, re.MULTILINE) and re.search(r"^xy_static +not played", said, re.MULTILINE)
     monkeypatch.setattr(planning, "hardest", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
-    assert main(["plan", "--gap", "2"]) == 130 and "Stopped. " in capsys.readouterr().err
+    assert "Stopped. " in run("plan", "--gap", "2", code=130)
 
 
 def test_the_report_of_many_arms_is_small_and_ignores_the_users_look(run, monkeypatch):

@@ -44,7 +44,6 @@ FLOOR = 0.1  # share of every batch that is spread over all arms, so that tests 
 FACTOR = 1.5  # a pilot is large enough that its bound is at most FACTOR sigma with probability 0.9
 WAIT = 60  # seconds to wait for the command of another person
 HELPS = 0.9  # --accept is proposed if it needs at most this share of the measurements
-WITHOUT_EFFECT = [("budget", "accept"), ("budget", "largest_gap"), ("number_arms", "arm_column")]
 TIED = 0.05  # columns whose smallest singular value is at most this share of the largest are related to each other
 BROKEN = (
     "Import the arms into a new folder, with --squares or with more columns, and hand over these files to it. The "
@@ -175,7 +174,7 @@ class Experiment:
         how = {"delta": self.delta, "sigma": self.sigma, "floor": FLOOR}
         if told["rule"] == "xy_static":
             return xy_static(features, **how, rng=np.random.default_rng(0) if rng is None else rng)
-        return rage(features, **how, scale=told["largest_gap"], cost=self.cost, accept=told["accept"])
+        return rage(features, **how, scale=None, cost=self.cost, accept=told["accept"])
 
     def lab(self):
         """Return the Lab, which begins its log with the first record that it writes."""
@@ -249,10 +248,6 @@ def import_(given, experiment):
     source, folder = found(given.file), experiment.folder
     if RESERVED.fullmatch(source.name.lower()):
         raise ValueError(f"{source.name} is the name of a file that the program writes: rename your table of arms.")
-    for one, other in WITHOUT_EFFECT:
-        if getattr(given, one) and getattr(given, other):
-            one, other = (f"--{name.replace('_', '-')}" for name in (one, other))
-            raise ValueError(f"{one} and {other} have no effect together: leave one of them out.")
     data = source.read_bytes()
     read, arm = named(table(source, text := decoded(data, source)), None if given.number_arms else given.arm_column)
     if not folder.is_dir():
@@ -274,7 +269,6 @@ def import_(given, experiment):
             "delta": check_delta(given.delta),
             "budget": given.budget,
             "sigma": given.sigma,
-            "largest_gap": given.largest_gap,
             "accept": given.accept or 0.0,
             "cost": given.cost,
             **{name: listed(getattr(given, name), read) for name in ("numbers", "codes", "ignore", "squares")},
@@ -284,8 +278,8 @@ def import_(given, experiment):
             "table": text,
             "sha256": sha256(data).hexdigest(),
         }
-        if given.rule != "rage" and (given.budget or given.cost or given.accept or given.largest_gap):
-            raise ValueError(f"{given.rule} has no --budget, --cost, --accept or --largest-gap: leave one of them out.")
+        if given.rule != "rage" and (given.budget or given.cost or given.accept):
+            raise ValueError(f"{given.rule} has no --budget, --cost or --accept: leave one of them out.")
         if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
             raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
         tried = Experiment(source.parent, settings)
@@ -689,14 +683,10 @@ def parser():
     new.add_argument(
         "--rule", choices=("rage", "xy_static"), default="rage", help="plan says which one needs fewer measurements"
     )
-    new.add_argument("--budget", type=whole_number, help="number of measurements, or with --cost their total cost")
+    either = new.add_mutually_exclusive_group()  # --accept has no effect on a rule with a budget
+    either.add_argument("--budget", type=whole_number, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=positive, help="standard deviation of one measurement, if you know it")
-    new.add_argument(
-        "--largest-gap",
-        type=positive,
-        help="largest difference you expect; the first request is large enough to find half of it",
-    )
-    new.add_argument(
+    either.add_argument(
         "--accept",
         type=positive,
         help="how far behind the best the answer may be; a larger value needs fewer measurements",
@@ -709,8 +699,9 @@ def parser():
         "--squares", action="append", default=[], help="columns whose effect may have a maximum or a minimum"
     )
     new.add_argument("--cost", default="", help="column with the cost of a measurement")
-    new.add_argument("--arm-column", default="", help="column with the name of the arm (default: the first)")
-    new.add_argument("--number-arms", action="store_true", help="number the arms, because no column names them")
+    either = new.add_mutually_exclusive_group()
+    either.add_argument("--arm-column", default="", help="column with the name of the arm (default: the first)")
+    either.add_argument("--number-arms", action="store_true", help="number the arms, because no column names them")
     new.add_argument("--reward-column", default="", help="column with the result in your files (default: reward)")
     new.add_argument("--plate", type=int, choices=tuple(ROWS), help="number of wells of a plate")
 

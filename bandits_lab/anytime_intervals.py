@@ -350,7 +350,8 @@ def standings(lab: Any, *, names: Sequence | None = None, sigma: float | np.ndar
     >>> from bandits_lib import Sample
     >>> from bandits_lib.fixed_confidence import rage
     >>> lab = Lab(rage(np.eye(3), delta=0.05))
-    >>> lab.tell(Sample.of([0, 1, 2], [1.0, 0.1, 0.2], K=3))
+    >>> lab.tell(Sample.of([0, 1, 2], [1.0, 0.1, 0.2], K=3)).counted
+    3
     >>> standings(lab, names=["a", "b", "c"]).table["in_play"].tolist()
     [True, True, True]
     """

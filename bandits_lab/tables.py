@@ -104,6 +104,10 @@ def table(path, text=None):
     return Table([*own], found, delimiter, own, unnamed, str(path), first)
 
 
+def _number(text):
+    return value(text, ",") if value(text, ".") is None else value(text, ".")
+
+
 def headless(own, rows):
     """Return whether the first line looks like another row: each column of numbers has a number as its name.
 

@@ -397,10 +397,10 @@ def in_order(experiment, wanted, rng):
 
 def plan_(given, experiment):
     gap, sigma = given.gap, given.sigma or experiment.sigma
-    if sigma is None:
+    if gap is None or sigma is None:
         raise ValueError(
-            "A plan needs sigma, the standard deviation of one measurement about its mean: give a guess as --sigma S, "
-            "which only the plan uses, or make a pilot first."
+            "A plan needs --gap G, the smallest lead of the best arm that matters to you, and the standard deviation of "
+            "one measurement about its mean: give a guess as --sigma S, which only the plan uses, or make a pilot first."
         )
     print("The plan simulates experiments with several rules. First, one of each shows how long it takes.", flush=True)
     told, own, accepting = experiment.settings, experiment.settings["rule"], f"rage --accept {gap:g}"
@@ -710,7 +710,7 @@ def parser():
     new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")
 
     new = command("plan", plan_, "say how many measurements to expect")
-    new.add_argument("--gap", type=positive, required=True, help="smallest lead of the best arm that matters to you")
+    new.add_argument("--gap", type=positive, help="smallest lead of the best arm that matters to you")
     new.add_argument("--sigma", type=positive, help="a guess of the noise, used only for the plan")
     new.add_argument("--runs", type=whole_number, default=100, help="number of simulated experiments (100)")
 

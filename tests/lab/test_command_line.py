@@ -144,7 +144,7 @@ def test_a_pilot_bounds_sigma_takes_its_part_of_delta_and_counts(folder, run):
 
 def test_the_plan_names_arms_the_unit_and_the_rule(folder, run):
     run(*IMPORT)
-    assert "--gap" in run("plan", code=2)
+    assert all(name in run("plan", code=2) for name in ("--gap G", "--sigma S"))
     assert "--sigma" in run("plan", "--gap", "12,5", code=2)
     said = run("plan", "--gap", "12,5", "--sigma", "4", "--runs", "5")
     assert re.search(r"Supposed: Probe \d\d is best, the next is 12.5 mV behind; noise 4 mV", said)

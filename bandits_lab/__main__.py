@@ -399,8 +399,9 @@ def plan_(given, experiment):
     gap, sigma = given.gap, given.sigma or experiment.sigma
     if gap is None or sigma is None:
         raise ValueError(
-            "A plan needs --gap G, the smallest lead of the best arm that matters to you, and the standard deviation of "
-            "one measurement about its mean: give a guess as --sigma S, which only the plan uses, or make a pilot first."
+            "A plan needs --gap G, the smallest lead of the best arm that matters to you, and the standard deviation "
+            "of one measurement about its mean: give a guess as --sigma S, which only the plan uses, or make a pilot "
+            "first."
         )
     print("The plan simulates experiments with several rules. First, one of each shows how long it takes.", flush=True)
     told, own, accepting = experiment.settings, experiment.settings["rule"], f"rage --accept {gap:g}"

@@ -334,15 +334,11 @@ def test_a_figure_says_what_every_parameter_was(executed, how, used):
 
 def test_a_failing_notebook_is_named_and_the_others_still_run(project, main, capsys):
     write_notebook(project / "notebooks", "broken2020_1", "1 / 0")
-    claims = project / "build" / "figures" / "claims"
-    claims.mkdir(parents=True)
-    (claims / "broken2020_1.csv").write_text(f"{CLAIM}\n{row('old', 1, 1, 1, 0, 2)}\n")
     assert main("figures") == 1
     said = capsys.readouterr().out
     assert re.search(r"broken2020_1 .*FAILED  ZeroDivisionError: division by zero\n", said)
     assert "\nFAILED broken2020_1: ZeroDivisionError: division by zero (build/notebooks/broken2020_1.ipynb)\n" in said
     assert "1 / 0" in (project / "build" / "notebooks" / "broken2020_1.ipynb").read_text(encoding="utf-8")
-    assert re.search(r"fiez2019 +1 +0 +0\n", said), "what a failed notebook left before does not count"
     assert "division by zero" in (project / "build" / "index.html").read_text(encoding="utf-8")
 
 

@@ -30,7 +30,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PY) -c "import bandits_companion.compile_kernels; bandits_companion.compile_kernels.compile_kernels()"
 	@touch $(STAMP)
 
-figures: $(STAMP) ## execute all notebooks at their small default parameters into build/; ends with build/index.html
+figures: $(STAMP) ## execute all notebooks at their small default parameters into build/; ends with totals and build/index.html
 	$(PY) notebooks/run.py figures
 
 paper: $(STAMP) ## execute the notebooks at the papers' scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [WHY="why digits change"] [SCHEDULER=tcp://...]

@@ -133,7 +133,7 @@ def rage(
         minimum = 2 * np.count_nonzero(optimal.weights) / epsilon  # r(epsilon), section 2.3
         n = max(ceil(n), ceil(minimum / (1 - floor)))  # line 6: N_t
         shares = optimal.weights / optimal.weights.sum()
-        for_all = len(arms) <= 3 * floor * n
+        for_all = floor == 0 or len(arms) <= 3 * floor * n
         counts = round_design(shares, n - int(floor * n) * for_all, method=rounding, arms=arms)  # line 7
         extra = ceil(floor * n / len(arms)) if for_all else scattered(ceil(floor * n), pulled + counts)
         sample = yield counts + extra  # line 8

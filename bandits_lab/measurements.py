@@ -154,7 +154,7 @@ def _rows(path, text, names, own, unit):
     if missing := [line for fail, (line, _) in zip(failed, found.rows, strict=True) if fail]:
         warnings.warn(
             f"{path} has no reward in {several(len(missing), 'row')}, line {some(missing)}: such measurements do not "
-            "count, and is still asked for. Leave a reward out, empty or NaN, only if the measurement failed by "
+            "count and are still asked for. Leave a reward out, empty or NaN, only if the measurement failed by "
             "accident: a reading out of range is not missing",
             stacklevel=3,
         )

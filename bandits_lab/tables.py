@@ -105,7 +105,8 @@ def table(path, text=None):
 
 
 def _number(text):
-    return value(text, ",") if value(text, ".") is None else value(text, ".")
+    number = value(text, ".")
+    return value(text, ",") if number is None else number
 
 
 def headless(own, rows):

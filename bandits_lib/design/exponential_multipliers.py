@@ -49,7 +49,7 @@ def all_pairs(arms, directions, tol):
     (K, r), many = arms.shape, MANY * arms.shape[1] * (arms.shape[1] + 1) / 2
     if type(directions) is not Differences or r < RANK or K < many or not many <= len(directions.items) <= MOST:
         return None
-    items, C, bound, close, before = directions.items - directions.items[0], np.zeros((r, r)), 0.0, SETTLED, None
+    items, bound, close, before = directions.items - directions.items[0], 0.0, SETTLED, None
     weights, moves, changes = np.full(K, 1 / K), np.empty((0, K)), np.empty((0, K))
     best, value, B = weights, np.inf, np.zeros((r, r))
     for steps in range(1, STEPS + 1):

@@ -1,11 +1,10 @@
 """Keep compiled kernels in a folder that is named after the source from which they were compiled.
 
-numba recompiles a kernel when its own file has another path or time, although a kernel also contains the kernels and
+numba recompiles a kernel when its own file has another path or content, but a kernel also contains the kernels and
 constants of other files that it uses. So every state of `kernel_files` has its own folder, bandits_lib-<hash>, in
 NUMBA_CACHE_DIR if that is set, else in the user's cache folder, else in .numba_cache of the checkout. In that folder
-path and time do not count: a second clone, a moved folder and another branch with the same kernels compile nothing.
-Child processes inherit NUMBA_CACHE_DIR. If the source of a child process differs, it makes its own folder beside this
-one.
+the path does not count: a second clone, a moved folder and another branch with the same kernels compile nothing. Child
+processes inherit NUMBA_CACHE_DIR. If the source of a child process differs, it makes its own folder beside this one.
 """
 
 import contextlib
@@ -75,7 +74,7 @@ def _temporary():
 
 
 class ByContent:
-    """Where numba keeps a kernel: by the name of its module, so that path and time of the source do not count."""
+    """Where numba keeps a kernel: by the name of its module, so that the path of the source does not count."""
 
     def __init__(self, module, line):
         self.module, self.line = module, line

@@ -1,7 +1,8 @@
 """figures/README.md explains every column of every csv below figures/, and no column that is not there.
 
-Its headings are read: `## <folder>`, below it `### ` with the names of the files in backticks. A column is explained
-where it stands in backticks in the first cell of a table's row, in the section of its file or in the shared table.
+A line that begins with `- ` and names of files explains the other names in backticks in it, and so do the rows of a
+table below it. What stands above the first such line of a section holds for all files of this folder, and the section
+of shared columns for all folders.
 """
 
 import csv
@@ -14,23 +15,21 @@ FIGURES = Path(__file__).resolve().parents[2] / "figures"
 SHARED = "Columns that many files share"
 NO_NAME = "(no name)"  # how the page calls a column with an empty header
 TICKED = re.compile(r"`([^`]+)`")
+LINE = re.compile(r"- ((?:`[^`]+\.csv`(?:, )?)+): ")
 
 
 def sections(page):
-    """{(file, ...): explained columns} of the page, files as paths below figures/; the shared table is under ()."""
+    """{(folder, (file, ...)): explained columns} of the page; (folder, ()) has what holds for the whole folder."""
     found: dict[tuple, set] = {}
-    folder, files = "", None
+    folder, files = None, ()
     for line in page.splitlines():
         if line.startswith("## "):
-            folder = line[3:].strip()
-            files = () if folder == SHARED else None
-        elif line.startswith("### "):
-            below = "" if folder == "claims" else f"{folder}/"
-            files = tuple(below + name for name in TICKED.findall(line))
-        if files is not None:
-            explained = found.setdefault(files, set())
-            if line.startswith("|"):
-                explained |= set(TICKED.findall(line.split("|")[1]))
+            folder, files = {SHARED: "", "Files": None}.get(line[3:].strip(), line[3:].strip()), ()
+        elif start := LINE.match(line):
+            files, line = tuple(TICKED.findall(start[1])), line[start.end() :]
+        if folder is not None:
+            text = line.split("|")[1] if line.startswith("|") else line
+            found.setdefault((folder, files), set()).update(TICKED.findall(text))
     return found
 
 
@@ -43,28 +42,30 @@ def headers():
     return found
 
 
-def own(found, file):
-    """The columns explained in the section of this file; None if it has none."""
-    names = {file, re.sub(r"^(claims)/.*", r"\1/*.csv", file)}
-    return next((explained for files, explained in found.items() if names & set(files)), None)
+def place(file):
+    """The section and the name under which the page has a file."""
+    folder, _, name = file.rpartition("/")
+    return ("claims", "claims/*.csv" if folder == "claims" else name) if folder in ("", "claims") else (folder, name)
 
 
 def unexplained(found, file, columns):
     """What is missing on the page about one file, in words."""
-    section = own(found, file)
-    if section is None:
-        return [f"no heading names {file}"]
-    return [f"{file}: `{name}` is not explained" for name in columns if name not in section | found[()]]
+    folder, name = place(file)
+    own = [explained for (where, files), explained in found.items() if where == folder and name in files]
+    if len(own) != 1:
+        return [f"{len(own)} lines name {file}"]
+    known = own[0] | found.get((folder, ()), set()) | found.get(("", ()), set())
+    return [f"{file}: `{column}` is not explained" for column in columns if column not in known]
 
 
 def stale(found, files):
     """What the page says of files or columns that are not there, in words. files : {file: its columns}."""
-    anywhere = {name for columns in files.values() for name in columns}
-    yield from (f"no csv has the shared column `{name}`" for name in sorted(found[()] - anywhere))
-    for named, explained in found.items():
-        yield from (f"{name} is not there" for name in named if "*" not in name and name not in files)
-        there = {name for file in files if own({named: explained}, file) is not None for name in files[file]}
-        yield from (f"{', '.join(named)}: no such column `{name}`" for name in sorted(explained - there) if there)
+    for (folder, named), explained in found.items():
+        there = {file: place(file) for file in files if not folder or place(file)[0] == folder}
+        names = {name for _, name in there.values()}
+        yield from (f"{folder}/{name} is not there" for name in named if name not in names)
+        columns = {column for file, (_, name) in there.items() if not named or name in named for column in files[file]}
+        yield from (f"{folder} {', '.join(named)}: no such column `{name}`" for name in sorted(explained - columns))
 
 
 PAGE = sections((FIGURES / "README.md").read_text(encoding="utf-8"))
@@ -72,17 +73,12 @@ FILES = headers()
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_column_is_explained(file):
+def test_every_column_is_explained_in_one_line(file):
     assert not unexplained(PAGE, file, FILES[file])
 
 
 def test_nothing_is_explained_that_is_not_there():
     assert not list(stale(PAGE, FILES))
-
-
-def test_no_file_stands_under_two_headings():
-    named = [name for files in PAGE for name in files]
-    assert len(named) == len(set(named))
 
 
 def test_links_are_relative_and_lead_to_files():
@@ -91,14 +87,13 @@ def test_links_are_relative_and_lead_to_files():
 
 
 def test_gaps_and_leftovers_are_found():
-    shared, toy = "| `run` | number |\n| `gone` | x |", "### `a.csv`, `b.csv`\n| `x, y` | `z` |\n| `old` | |"
-    page = f"## {SHARED}\n{shared}\n## toy\n{toy}\n"
-    found, files = sections(page), {"toy/a.csv": ["run", "x, y"], "toy/c.csv": ["run"]}
-    assert not unexplained(found, "toy/a.csv", ["run", "x, y"])
+    page = f"## {SHARED}\n| `run` | number |\n| `gone` | x |\n## toy\n`all` is it.\n- `a.csv`, `b.csv`: `x, y`: a. `old`: b."
+    found, files = sections(page), {"toy/a.csv": ["run", "x, y", "all"], "toy/c.csv": ["run"]}
+    assert not unexplained(found, "toy/a.csv", ["run", "x, y", "all"])
     assert unexplained(found, "toy/b.csv", ["z"]) == ["toy/b.csv: `z` is not explained"]
-    assert unexplained(found, "toy/c.csv", ["run"]) == ["no heading names toy/c.csv"]
+    assert unexplained(found, "toy/c.csv", ["run"]) == ["0 lines name toy/c.csv"]
     assert list(stale(found, files)) == [
-        "no csv has the shared column `gone`",
+        " : no such column `gone`",
         "toy/b.csv is not there",
-        "toy/a.csv, toy/b.csv: no such column `old`",
+        "toy a.csv, b.csv: no such column `old`",
     ]

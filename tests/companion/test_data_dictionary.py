@@ -87,7 +87,8 @@ def test_links_are_relative_and_lead_to_files():
 
 
 def test_gaps_and_leftovers_are_found():
-    page = f"## {SHARED}\n| `run` | number |\n| `gone` | x |\n## toy\n`all` is it.\n- `a.csv`, `b.csv`: `x, y`: a. `old`: b."
+    shared, lines = "| `run` | number |\n| `gone` | x |", "`all` is it.\n- `a.csv`, `b.csv`: `x, y`: a. `old`: b."
+    page = f"## {SHARED}\n{shared}\n## toy\n{lines}"
     found, files = sections(page), {"toy/a.csv": ["run", "x, y", "all"], "toy/c.csv": ["run"]}
     assert not unexplained(found, "toy/a.csv", ["run", "x, y", "all"])
     assert unexplained(found, "toy/b.csv", ["z"]) == ["toy/b.csv: `z` is not explained"]

@@ -94,7 +94,8 @@ def stages(budget, share, atoms, atoms_of_phi):
     if not 0 < share < 1:
         raise ValueError(f"share must lie strictly between 0 and 1 (share of pulls for theta); got {share}: use 0.5")
     least = ceil(max(atoms / share, atoms_of_phi / (1 - share)) - 1e-9)
-    budget = check_budget(budget, least, f"the designs of the two stages have {atoms} and {atoms_of_phi} arms")
+    why = f"the designs of the two stages have {atoms} and {atoms_of_phi} arms; h_rage has burn_in as its budget"
+    budget = check_budget(budget, least, why)
     first = floor(share * budget + 1e-9)
     return first, budget - first
 

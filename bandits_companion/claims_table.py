@@ -188,9 +188,8 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Indexed by the id without part and reading: paper, place, quote, whole, restored, root, text and program (words
-        of `verdicts.WORDS`), quantity (what was measured), condition (for which values the sentence is true), text_said
-        and program_said (the numbers, by letter), text_note and program_note (instances, runs that would decide,
-        controls, margins).
+        of `verdicts.WORDS`), text_said and program_said (the numbers, by letter), text_note and program_note
+        (instances, runs that would decide, controls, margins).
 
     Examples
     --------
@@ -205,13 +204,9 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     """
     lines = []
     for id, rows in by_sentence(claims[claims["quote"] != ""]).items():
-        shown = [row for row in rows if row["letter"] and row["kind"] in KINDS]
-        quantities = [row["measures"].partition("; ")[0] for row in shown]
-        texts = ["; ".join(dict.fromkeys(values)) for values in (quantities, map(condition, shown))]
         cells = [value for kind in KINDS for value in _cell(rows, kind)]
-        lines.append((id, *(rows[0][name] for name in SENTENCE), *texts, *cells))
-    columns = ["id", *SENTENCE, "quantity", "condition"]
-    columns += [name for kind in KINDS for name in (kind, f"{kind}_said", f"{kind}_note")]
+        lines.append((id, *(rows[0][name] for name in SENTENCE), *cells))
+    columns = ["id", *SENTENCE, *(f"{kind}{end}" for kind in KINDS for end in ("", "_said", "_note"))]
     return pd.DataFrame(lines, columns=columns).set_index("id")
 
 
@@ -232,7 +227,7 @@ def _cell(rows, kind):
     notes += [f"waits for {row['waits']}" for row in rows if row["waits"] and row["kind"] in WAITING[kind]][:1]
     notes += [f"{MARGINS}: {' or '.join(sorted(others))}"] if others else []
     notes += [CHANGED] if any(row["changed"] for row in own) else []
-    return word, _numbers(own), "; ".join(filter(None, notes))
+    return word, numbers(own), "; ".join(filter(None, notes))
 
 
 def _word(rows, margin=1.0):
@@ -244,7 +239,7 @@ def _word(rows, margin=1.0):
         losers = [row for row in rows if row["loser"]]
         if sampled := max(row["sampled"] for row in rows):
             return "not contradicted", f"on {sampled:.0f} instance{'s' * (sampled > 1)}"
-        if not losers and (slack := rows[0]["slack"]):
+        if not losers and rows[0]["side"] != "some" and (slack := rows[0]["slack"]):  # one instance shows existence
             return "not contradicted", slack
         failed = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
         if alike := [row for row in losers if row["loser"] not in failed]:
@@ -260,13 +255,13 @@ def _doubt(row, control, sign, fault, wanted):
     return f"the {sign} control ({row[control]}) {fault} ({times})"
 
 
-def _numbers(rows):
-    """The numbers of claims of one kind, under the word of each letter if there are several letters."""
+def numbers(rows, lettered=False):
+    """Return the numbers of claims of one kind, under the word of each letter if there are several or if `lettered`."""
     alike = {letter: [row for row in rows if row["letter"] == letter] for letter in LETTERS}
     found = {letter: list(_named(rows, own)) for letter, own in alike.items() if own}
-    if len(found) == 1 and not {"W", "L"} & {*found}:
+    if len(found) == 1 and not lettered and not {"W", "L"} & {*found}:
         return ", ".join(*found.values())
-    return "; ".join(f"{LETTERS[letter]} {', '.join(numbers)}" for letter, numbers in found.items())
+    return "; ".join(f"{LETTERS[letter]} {', '.join(said)}" for letter, said in found.items())
 
 
 def _named(rows, alike):

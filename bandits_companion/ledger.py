@@ -19,6 +19,7 @@ from bandits_companion.claims_table import (
     criterion,
     csv_of,
     judged,
+    numbers,
     read,
     read_file,
     roots,
@@ -33,12 +34,11 @@ from bandits_lib.files import atomic_write
 
 __all__ = ["box", "picture", "read", "save", "sentences", "totals"]
 
-WIDTH = 80  # characters of a cell, at most
 INTRODUCTION = (
     "This page lists the sentences of the paper and says of each whether it holds by the text and in the published "
-    "program. The link of a sentence leads to what was measured for it. There, each number has its 95 % interval and, "
-    "in round brackets, the values for which the words are true. A negative control is a case for which the sentence "
-    "is false: it must fail the same test. A positive control must pass the test. A star marks a word that "
+    "program. The link after a sentence leads to what was measured for it. There, each number has its 95 % interval "
+    "and, in round brackets, the values for which the words are true. A negative control is a case for which the "
+    "sentence is false: it must fail the same test. A positive control must pass the test. A star marks a word that "
     "would change if all margins were half or twice as wide. "
     "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
 )
@@ -67,24 +67,6 @@ def quoted(text):
     return f"${text.replace('&', '').strip()}$" if "\\" in text and "$" not in text else text
 
 
-def short(text, width=WIDTH):
-    """Return a text that fits a cell: whole words, and no formula that is cut."""
-    text = quoted(text)
-    width -= text.count("|")  # which tables escape
-    if len(text) <= width:
-        return text
-    cut = text[: width - 3].rsplit(" ", 1)[0]
-    if text[0] != "`" and cut.count("$") % 2:
-        cut = cut.rsplit("$", 1)[0].strip() or f"`{text[1 : width - 4]}`"
-    return f"{cut}{'`' * (cut.count('`') % 2)} …"
-
-
-def _said(text, width, whole):
-    """Return a sentence for a cell: `short`, or a formula by itself as a whole."""
-    formula = quoted(text)
-    return formula if whole and re.fullmatch(r"\$[^$]+\$", formula) else short(text, width)
-
-
 SECTION = re.compile(r"([a-z]+\d{4})_((?:[A-Z]?\d+[a-z]?_)*)(\w+)/(\w+)")
 
 
@@ -95,11 +77,20 @@ def anchor(id: str) -> str:
 
 
 def totals_block(claims):
-    """Return the totals as Markdown, and how many roots the sentences that fall have."""
+    """Return the totals of each paper as Markdown, and from how many slips sentences fall."""
     found = sentences(claims)
-    said = f"{(found['text'] == 'falls').sum()} fall by the text. These have {roots(found)} roots, since sentences that"
-    table = markdown(totals(claims).reset_index())
-    return f"{table}\n\nOf {len(found)} sentences {said} fall by the same slip share one."
+    papers = found.groupby("paper", sort=False)
+    rows = [
+        (f"{paper}, {said}", counted(own, kind, whole=True)) for paper, own in papers for kind, said in KINDS.items()
+    ]
+    table = markdown(pd.DataFrame(rows, columns=["paper", "sentences"]))
+    fallen = (found["text"] == "falls").sum()
+    return f"{table}\n\nOf {len(found)} sentences {fallen} fall by the text, from {slips(found)}."
+
+
+def slips(found):
+    """Return in words how many slips the sentences that fall by the text have."""
+    return f"{roots(found)} slip{'s' * (roots(found) != 1)}"
 
 
 def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) -> str:
@@ -112,14 +103,14 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     claims : DataFrame, optional
         Claims as `ledger.read` returns them, by default those of the papers' scale in figures/claims.csv.
     whole : bool, default False
-        Whether a sentence that is a formula may be wider than 80 characters, so that it is not cut.
+        Whether the table stands on a page of its own, which says from which run the numbers are.
 
     Returns
     -------
     str
         Whether the curves of each figure have the order and the growth that the paper describes, and how many
-        sentences about it hold. A table: the paper's words, what was measured, when the words are true, and the two
-        cells with their numbers. Below it, unless `whole`: from which run the numbers are.
+        sentences about it hold. A table: the paper's words, and the two cells; for each quantity, when the words are
+        true and the numbers that decide. Below it, unless `whole`: from which run the numbers are.
 
     Examples
     --------
@@ -137,13 +128,8 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     measured = by_sentence(claims)
     about = {_title(*named): _about(found, *named) for *named, _ in _figures(notebook)}
     first = pd.concat([found[:0], *about.values()]).index.unique()  # what is about a figure stands above the rest
-    rows = []
-    for id, row in found.loc[[*first, *found.index.difference(first, sort=False)]].iterrows():
-        place = row["place"][:1].upper() + row["place"][1:]
-        words = _said(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
-        condition = row["condition"].replace("true if ", "")
-        link = f"[{place}: {words}]({path}#{anchor(id)})"
-        rows.append((link, short(row["quantity"]), short(condition), *(_with_numbers(row, kind) for kind in KINDS)))
+    shown = found.loc[[*first, *found.index.difference(first, sort=False)]]
+    rows = [line for id, row in shown.iterrows() for line in _lines(id, row, measured[id], f"{path}#{anchor(id)}")]
     parts = [
         " ".join([f"**{title}.**", *_shapes([r for id in own.index for r in measured[id]]), _counts(own)])
         for title, own in about.items()
@@ -179,28 +165,41 @@ def in_detail(notebook: str, claims: pd.DataFrame) -> str:
     return "\n\n".join([*parts, *(["**Findings of this companion**", *rest] if rest else [])])
 
 
-BOX = ["the paper says", "quantity", "true if", *KINDS.values()]
+BOX = ["the paper says", "what was measured, and when the words are true", *KINDS.values()]
 
 
-def _word(row, kind, text=""):
-    """Return a cell that begins with its word, with a star if other margins would change it."""
-    return (text or row[kind]).replace(row[kind], row[kind] + r" \*" * (MARGINS in row[f"{kind}_note"]), 1)
+def _lines(id, row, claims, link):
+    """Return the lines of a sentence in a box: its words; and, of each quantity, the numbers that decide."""
+    said = f"[{row['place'][:1].upper()}{row['place'][1:]}]({link}): “{quoted(row['quote'])}”"
+    words = [_word(row, kind) + _note(row, kind) for kind in KINDS]
+    quantities: dict[str, list] = {}
+    for claim in claims:
+        if claim["letter"] and claim["kind"] in KINDS:
+            quantities.setdefault(f"{claim['measures'].partition('; ')[0]} ({condition(claim)})", []).append(claim)
+    own = [[[one for one in of if one["kind"] == kind] for kind in KINDS] for of in quantities.values()]
+    if len(own) < 2:
+        cells = [f"{word}: {numbers(of)}" if of else word for word, of in zip(words, *own or [[[], []]], strict=True)]
+        return [(said, *(quantities or [row["text_note"]]), *cells)]
+    parts = [
+        ("", quantity, *(numbers(of, True) for of in cells)) for quantity, cells in zip(quantities, own, strict=True)
+    ]
+    return [(said, "", *words), *parts]
 
 
-def _with_numbers(row, kind):
-    """Return a cell: the word, what instances or runs say of it, and as many of the numbers as fit."""
+def _word(row, kind):
+    """Return the word of a cell, with a star if other margins would change it."""
+    return row[kind] + r" \*" * (MARGINS in row[f"{kind}_note"])
+
+
+def _note(row, kind):
+    """Return in brackets what instances or runs say of what is open or not contradicted."""
     note = row[f"{kind}_note"].partition("; ")[0]
-    word = row[kind] + (f" ({note})" if note and row[kind] in ("open", "not contradicted") else "")
-    whole = f"{word}: {row[f'{kind}_said']}" if row[f"{kind}_said"] else word
-    alone = re.sub(r" \[.*?\]", "", whole)
-    names = re.sub(r"-?[\d.]+(?:e[-+]\d+)? \(([^()]*)\)", r"\1", alone)
-    text = next((text for text in (whole, alone, names) if len(text) < WIDTH - 2), names)
-    return _word(row, kind, short(text, WIDTH - 3))
+    return f" ({note})" if note and row[kind] in ("open", "not contradicted") else ""
 
 
 def _counts(table):
     """Return in words how many of some sentences have which word, by kind."""
-    said = "; ".join(f"{words} {counted}" for kind, words in KINDS.items() if (counted := _counted(table, kind)))
+    said = "; ".join(f"{words} {counts}" for kind, words in KINDS.items() if (counts := counted(table, kind)))
     return f"{said[:1].upper()}{said[1:]}."
 
 
@@ -213,7 +212,7 @@ def verdict(row):
 def page(paper: str, claims: pd.DataFrame, details: bool = True) -> str:
     """Return the ledger of one paper as Markdown: totals, a table for each place, and what was measured.
 
-    Without `details` only the tables, with whole formulas. No other cell is wider than WIDTH characters."""
+    Without `details` only the tables."""
     claims = claims[claims["paper"] == paper]
     copy = f"Quotations were compared with a text of the published paper whose SHA-256 is `{COPIES[paper]}`."
     order = {sentence(id): n for n, id in enumerate(find())}  # claims.yaml begins with what the abstract says
@@ -222,7 +221,7 @@ def page(paper: str, claims: pd.DataFrame, details: bool = True) -> str:
     measured = by_sentence(claims)
     for place, rows in found.groupby("place", sort=False):
         table = [
-            (f"[{_said(row['quote'], 50, not details)}](#{anchor(id)})", *(_word(row, kind) for kind in KINDS))
+            (f"{quoted(row['quote'])} ([details](#{anchor(id)}))", *(_word(row, kind) for kind in KINDS))
             for id, row in rows.iterrows()
         ]
         parts += [f"## {place}", _counts(rows), markdown(pd.DataFrame(table, columns=["sentence", *KINDS.values()]))]
@@ -305,7 +304,7 @@ def figures_block(claims):
             own = _about(found[found.index.str.startswith(f"{name}/")], word, number, letters)
             paper = name.partition("_")[0]
             link = f"[{paper}, {_title(word, number, letters)}](notebooks/{name}.ipynb)"
-            cells = (_counted(own, kind) for kind in KINDS)
+            cells = (counted(own, kind) for kind in KINDS)
             rows.append((list(PAPERS).index(paper), int(number), letters, link, *cells))
     columns = ["sentences about", *KINDS.values()]
     return markdown(pd.DataFrame([row[3:] for row in sorted(rows)], columns=columns))
@@ -339,10 +338,10 @@ def _about(table, word, number, letters):
     return table[table["place"].map(names_it).astype(bool)]
 
 
-def _counted(table, kind):
-    """Return in words how many of some sentences have which word; what has no program is left out."""
+def counted(table, kind, whole=False):
+    """Return in words how many of some sentences have which word; what has no program only if `whole`."""
     counts = table[kind].value_counts()
-    words = [word for word in WORDS if word in counts and (kind == "text" or word != "not tested")]
+    words = [word for word in WORDS if word in counts and (whole or kind == "text" or word != "not tested")]
     return ", ".join(f"{word} {counts[word]}" for word in words)
 
 

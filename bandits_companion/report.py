@@ -20,8 +20,8 @@ from jinja2 import Environment, TemplateSyntaxError, meta
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seeds
-from bandits_companion.claims_table import KINDS, digits, position, read, roots, sentences
-from bandits_companion.ledger import anchor, markdown, quoted
+from bandits_companion.claims_table import KINDS, digits, position, read, sentences
+from bandits_companion.ledger import anchor, counted, markdown, quoted, slips
 from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.verdicts import AGREES, LETTERS, WORDS
 from bandits_lib.files import atomic_write
@@ -106,8 +106,11 @@ class Report:
             raise ValueError(f"there is no word {word!r}; there are {', '.join(WORDS)}")
         return int((self._sentences[kind] == word).sum()) if word else len(self._sentences)
 
-    def roots(self):
-        return roots(self._sentences)
+    def counts(self, kind="text"):
+        return counted(self._sentences, kind, whole=True)
+
+    def slips(self):
+        return slips(self._sentences)
 
     def minutes(self):
         return f"{sum(entry['minutes'] for entry in self.plan.values()):.0f} minutes"

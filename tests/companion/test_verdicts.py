@@ -377,6 +377,9 @@ def test_a_general_statement_and_one_without_a_control_are_not_contradicted():
         assert (said["text"], said["text_note"]) == ("not contradicted", note)
         assert one(reading("text", BEHIND, **more))["text"] == "falls"
     assert one(reading("text", AHEAD, sampled=2, loser=BEHIND))["text"] == "not contradicted"
+    shown = reading("text", AHEAD, slack="one instance is enough")
+    exists = shown._replace(entry=shown.entry._replace(rule=shown.entry.rule._replace(side="some")))
+    assert one(exists)["text"] == "holds", "an instance shows that something may happen"
     parts = reading("text", AHEAD, "a", slack="as b"), reading("text", AHEAD, "b", loser=BEHIND)
     assert one(*parts)["text"] == "holds", "the control of one part is enough"
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -28,6 +29,7 @@ from bandits_lib.figures import parameters
 from bandits_lib.figures.comparison import Comparison
 from bandits_lib.figures.parameters import ELSEWHERE
 from bandits_lib.files import atomic_write
+from bandits_lib.simulate.intervals import wilson_interval
 from bandits_lib.simulate.own_rule import NEEDS, OWN
 
 PARTS = {
@@ -331,12 +333,15 @@ def sentences_of(run, asked):
     for name, described in sorted(figures(run), key=_in_papers_order):
         estimates = pd.read_csv(described.with_suffix(".csv"))
         if "algorithm" in estimates and (estimates["algorithm"] == OWN).any():
-            by_figure[named(described)] = sentence_of(estimates, "budget" in asked[name])
+            names = json.loads(described.read_text(encoding="utf-8")).get("names", {})
+            by_figure[named(described)] = sentence_of(estimates, "budget" in asked[name], names)
     return by_figure
 
 
-def sentence_of(estimates, budget):
-    """Say how a reader's rule does beside the best of the papers' rules, where none of its runs was cut off."""
+def sentence_of(estimates, budget, names=MappingProxyType({})):
+    """Say how a reader's rule does beside the best of the papers' rules, where none of its runs was cut off.
+
+    `names` has names of rules that have none in bandits_lib.figures.style."""
     from bandits_lib.figures import style  # which takes a second to load
 
     settings = list(estimates.columns[: estimates.columns.get_loc("algorithm")])
@@ -347,7 +352,9 @@ def sentence_of(estimates, budget):
     once = mine.drop_duplicates(estimates.columns.difference(["options", "setting"]))  # panels may share runs
     ended_runs = once["runs"] - once["cut"]
     runs, stopped, wrong = int(once["runs"].sum()), int(ended_runs.sum()), (once["error_rate"] * ended_runs).sum()
+    most = wilson_interval(round(wrong), stopped)[2]
     wrongly = f"it names a wrong arm in {wrong:.0f} of {stopped} runs" + " that ended" * (stopped < runs)
+    wrongly += f" (these runs allow an error probability of up to {most:.1%})"
     was_cut_off = f"was cut off in {runs - stopped} of {runs} runs"
     cut_off = f" It {was_cut_off}." if stopped < runs else ""
     ended = estimates[estimates["setting"].isin(mine.loc[mine["cut"] == 0, "setting"])]
@@ -358,7 +365,8 @@ def sentence_of(estimates, budget):
     rivals = means[[name for name in means.index if name != OWN and not YARDSTICK.search(name)]].dropna()
     if rivals.empty:
         return f"No other rule stopped in all settings in which your rule did; {wrongly}.{cut_off}"
-    best, least = f"the best of the papers' rules ({style.label(rivals.idxmin())})", rivals.min()
+    rival = names.get(rivals.idxmin(), style.label(rivals.idxmin()))
+    best, least = f"the best of the papers' rules ({rival})", rivals.min()
     over = f"over {len(values)} settings" if len(values) > 1 else "in the one setting"
     if budget:
         return (

@@ -6,8 +6,10 @@ python notebooks/run.py parameters [NAME ...]              parameters for -p, an
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
 python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
 python notebooks/run.py verify [--figure fiez2019/1a] [--runs 3]     few runs at the papers' scale  -> build/verify
+python notebooks/run.py recompute CLAIM                    the runs of a claim once more, and its numbers compared
 python notebooks/run.py redraw NAME                        the pictures of a notebook or figure from the csv in figures/
 python notebooks/run.py rejudge                            claims by the present claims.yaml -> figures; rules -> docs
+python notebooks/run.py reword                             the same, and the notebooks whose boxes have other words
 python notebooks/run.py changes REVISION                   what changed in the claims  -> figures/claims_changes.md
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
 """
@@ -48,9 +50,11 @@ for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIM
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # otherwise every kernel prints a debugger's warning
 
 import numpy as np  # after the threads, which it reads
+import pandas as pd
 
 from bandits_companion import claims, claims_table, forked_kernels, ledger, notebook_runs, seeds
 from bandits_companion.notebook_runs import Execution, duration
+from bandits_companion.registry import sentence
 from bandits_lib import instances
 from bandits_lib.figures import parameters, results
 from bandits_lib.files import atomic_write, locked
@@ -438,16 +442,14 @@ def verify(figure: str, runs: int) -> bool:
 def verify_plan(plan: dict, figure: str, runs: int, folder: Path) -> bool:
     """Play and compare the notebooks of a plan; a published table that cannot be read is a failure."""
     started, commit = time.perf_counter(), results.commit()
-    shutil.rmtree(folder, ignore_errors=True)
     jobs = {}
     for name, entry in plan.items():
         published = published_parameters(name)
         given = parameters.at_most(published, runs)
         given |= {} if given == published else entry.get("verify", {})
-        jobs[name] = {**given, "out": "../build/verify", "n_jobs": 1}
-        check_parameters(name, jobs[name])
+        jobs[name] = {**given, "n_jobs": 1}
     run = notebook_runs.Folders(folder, folder / "notebooks", NOTEBOOKS, None, f"with at most {runs} runs of each rule")
-    played = side_by_side(lambda name: execute(name, jobs[name], run), list(jobs))
+    played = play_apart(jobs, run)
     if runs == FEW_RUNS:
         write_minutes("verify_minutes", played)
     comparison = notebook_runs.compared(run.out / "figures", [one.name for one in played])
@@ -461,6 +463,38 @@ def verify_plan(plan: dict, figure: str, runs: int, folder: Path) -> bool:
     seeds.append_row(ROOT / "figures" / "verified.csv", VERIFIED, values)
     unreadable = [reason for reason in comparison.left_out if re.search(" has (no|other columns|rows that)", reason)]
     return comparison.compared == comparison.equal > 0 and not unreadable
+
+
+def play_apart(jobs: dict[str, dict], run: notebook_runs.Folders) -> list[Execution]:
+    """Execute notebooks with published parameters into a folder of their own, which is emptied first."""
+    shutil.rmtree(run.out, ignore_errors=True)
+    jobs = {name: {**job, "out": Path(os.path.relpath(run.out, NOTEBOOKS)).as_posix()} for name, job in jobs.items()}
+    for name, job in jobs.items():
+        check_parameters(name, job)
+    return side_by_side(lambda name: execute(name, jobs[name], run), list(jobs))
+
+
+def recompute(asked: str) -> bool:
+    """Play the runs of a claim, or of all claims of a sentence, once more, and compare their numbers."""
+    published = claims_table.read(ROOT / "figures" / "claims").set_index("id", drop=False)
+    ids = [id for id in published.index if asked in (id, sentence(id)) and not published.loc[id, "untestable"]]
+    if not ids:
+        name = asked.partition("/")[0]
+        known = [id for id in published.index if id.startswith(f"{name}/")] or known_names()
+        raise ValueError(f"no measured claim is called {asked}; there are {', '.join(known)}")
+    name, folder = asked.partition("/")[0], ROOT / "build" / "recompute"
+    print(f"{name}: about {duration(paper_entries()[name]['minutes'])} of one core's time", flush=True)
+    run = notebook_runs.Folders(folder, folder / "notebooks", NOTEBOOKS, None, "with all published runs")
+    (played,) = play_apart({name: {**published_parameters(name), "n_jobs": joblib.cpu_count()}}, run)
+    if played.error:
+        return False
+    again = claims_table.read(folder / "figures" / "claims").set_index("id", drop=False)
+    ours, theirs = (table.loc[ids, claims_table.MEASURED].to_numpy(float) for table in (again, published))
+    same = np.isclose(ours, theirs, rtol=1e-9, atol=1e-12).all(axis=1)
+    for id, equal in zip(ids, same, strict=True):
+        numbers = [claims_table.with_interval(table.loc[id]) for table in (again, published)]
+        print(f"{id}: {numbers[0]}, {'equal to the published numbers' if equal else f'PUBLISHED {numbers[1]}'}")
+    return bool(same.all())
 
 
 def processor() -> str:
@@ -500,17 +534,20 @@ def announce(plan: dict[str, dict], seed_of: dict[str, int], figures: Path) -> N
 
 
 def write_rules() -> None:
-    """Write the table of rules into docs/rules.md, and their number into README."""
+    """Write the table of rules into docs/rules.md, their number into README, and their names into figures/README.md."""
     from bandits_lab import rules_for  # takes a second
+    from bandits_lib.figures import style
 
     rules = rules_for()[["given", "asks", "situation", "paper"]].rename_axis("rule").rename(index="`{}`".format)
+    names = pd.DataFrame([(key, look.label) for key, look in style.LOOKS.items()], columns=["key", "name"])
     blocks = {
-        ROOT / "docs" / "rules.md": ledger.markdown(rules.reset_index()),
-        ROOT / "README.md": f"[All {len(rules)} rules](docs/rules.md) says for which situation each rule is made.",
+        "docs/rules.md": ("rules", ledger.markdown(rules.reset_index())),
+        "README.md": ("rules", f"[All {len(rules)} rules](docs/rules.md) says for which situation each rule is made."),
+        "figures/README.md": ("names", ledger.markdown(names)),
     }
-    for page, block in blocks.items():
-        if page.exists():
-            atomic_write(page, ledger.filled(page.read_text(encoding="utf-8"), {"rules": block}))
+    for page, (place, block) in blocks.items():
+        if (file := ROOT / page).exists():
+            atomic_write(file, ledger.filled(file.read_text(encoding="utf-8"), {place: block}))
 
 
 def rejudge() -> bool:
@@ -522,17 +559,32 @@ def rejudge() -> bool:
     return all_ran(side_by_side(lambda name: execute(name, {**published_parameters(name), "out": ".."}, run), [LEDGER]))
 
 
+def reword() -> bool:
+    """Take over the words of claims.yaml as `rejudge` does, and execute the notebooks whose boxes have others."""
+    done = rejudge()
+    stale = [name for name in known_names() if boxes(name) not in ([], [ledger.box(name)])]
+    return done and all_ran(side_by_side(refresh, stale))
+
+
+def boxes(name: str) -> list[str]:
+    """Return the texts that the cell with `ledger.box` of a committed notebook shows."""
+    cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
+    shown = [output for cell in cells if "ledger.box(" in cell.source for output in cell.outputs]
+    return [output["data"]["text/markdown"] for output in shown]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     small = commands.add_parser("figures")
     small.add_argument("names", nargs="*", metavar="NAME")
-    mine = commands.add_parser("own")
-    mine.add_argument("rule", metavar="FILE.py:FUNCTION")
-    mine.add_argument("--notebooks", nargs="+", default=[], metavar="NAME")
+    mine = commands.add_parser("own", description=own.__doc__, epilog="docs/your_own_rule.md says what a rule is told.")
+    mine.add_argument("rule", metavar="FILE.py:FUNCTION", help="your file, and in it the generator that is your rule")
+    mine.add_argument("--notebooks", nargs="+", default=[], metavar="NAME", help="only the figures of these notebooks")
     for parser_of in (small, mine):
+        said = "another value in the notebooks that have this parameter, such as -p runs 20; may be given again"
         parser_of.add_argument(
-            "-p", nargs=2, action="append", default=[], metavar=("PARAMETER", "VALUE"), dest="parameters"
+            "-p", nargs=2, action="append", default=[], metavar=("PARAMETER", "VALUE"), dest="parameters", help=said
         )
     large = commands.add_parser("paper")
     for option in ("--paper", "--figure", "--scheduler"):
@@ -542,9 +594,11 @@ def main() -> int:
     check = commands.add_parser("verify")
     check.add_argument("--figure", default="")
     check.add_argument("--runs", type=int, default=FEW_RUNS)
+    commands.add_parser("recompute").add_argument("claim", metavar="CLAIM")
     commands.add_parser("redraw").add_argument("names", nargs="+", metavar="NAME")
     commands.add_parser("parameters").add_argument("names", nargs="*", metavar="NAME")
     commands.add_parser("rejudge")
+    commands.add_parser("reword")
     commands.add_parser("changes").add_argument("revision", metavar="REVISION")
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
@@ -561,12 +615,16 @@ def main() -> int:
             success = paper(args.paper, args.figure, args.scheduler, args.seed, args.why)
         elif args.command == "verify":
             success = verify(args.figure, args.runs)
+        elif args.command == "recompute":
+            success = recompute(args.claim)
         elif args.command == "redraw":
             success = redraw(args.names)
         elif args.command == "parameters":
             success = show_parameters(args.names)
         elif args.command == "rejudge":
             success = rejudge()
+        elif args.command == "reword":
+            success = reword()
         elif args.command == "changes":
             seeds.save_changes(claims_table.read(ROOT / "figures" / "claims"), args.revision, ROOT)
             success = True

@@ -18,13 +18,14 @@ import pytest
 import yaml
 from papermill.cli import papermill
 
-from bandits_companion import registry
+from bandits_companion import notebook_runs, registry
 from bandits_companion.claims_table import COLUMNS
-from bandits_lib.figures import parameters
+from bandits_lib.figures import parameters, results
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("name", NAMES)
+DRAWN = [file for file in sorted((NOTEBOOKS.parent / "figures").glob("*/*.json")) if file.with_suffix(".png").exists()]
 
 spec = importlib.util.spec_from_file_location("run", NOTEBOOKS / "run.py")
 run = importlib.util.module_from_spec(spec)
@@ -158,6 +159,13 @@ def test_pictures_are_saved_by_cells_that_read_what_was_saved(name):
     assert all(cell in tagged for cell in drawn)
     assert not drawn or any(read in cell.source for cell in tagged for read in ("results.read(", "ledger.read("))
     assert not [cell for cell in tagged if "monte_carlo(" in cell.source or "results.save(" in cell.source]
+
+
+@pytest.mark.parametrize("described", DRAWN, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_published_picture_is_drawn_by_the_present_code(described):
+    about = json.loads(described.read_text(encoding="utf-8"))
+    code = results.drawing_code(notebook_runs.drawn_by(described))
+    assert about["drawing_code"] == code, "run `make redraw FIGURE=` with the name of the notebook"
 
 
 # --- run.py, on notebooks made up here
@@ -497,6 +505,31 @@ def test_a_row_that_differs_or_was_not_compared_fails(published, main, capsys):
     )
 
 
+def test_a_claim_is_recomputed_and_compared_with_the_published_numbers(published, main, capsys):
+    assert main("recompute", "toy2020_1/pulls") == 0
+    assert "toy2020_1/pulls: 0.667 [0.25, 0.75], equal to the published numbers\n" in capsys.readouterr().out
+    claims = published / "figures" / "claims" / "toy2020_1.csv"
+    claims.write_text(claims.read_text().replace("0.25", "0.26"))
+    assert main("recompute", "toy2020_1/pulls") == 1
+    assert "toy2020_1/pulls: 0.667 [0.25, 0.75], PUBLISHED 0.667 [0.26, 0.75]\n" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="no measured claim is called toy2020_1/pull; there are toy2020_1/pulls"):
+        main("recompute", "toy2020_1/pull")
+
+
+def test_reword_executes_the_notebooks_whose_box_has_other_words(project, main, monkeypatch):
+    for name, shown in (("toy2020_2", "old"), ("toy2020_3", "new")):
+        write_notebook(project / "notebooks", name, f"Markdown(ledger.box('{name}'))")
+        path = project / "notebooks" / f"{name}.ipynb"
+        notebook = nbformat.read(path, as_version=4)
+        notebook.cells[2].outputs = [nbformat.v4.new_output("display_data", {"text/markdown": shown})]
+        nbformat.write(notebook, path)
+    executed = []
+    monkeypatch.setattr(run, "rejudge", lambda: True)
+    monkeypatch.setattr(run.ledger, "box", lambda name: "new")
+    monkeypatch.setattr(run, "side_by_side", lambda function, names: executed.extend(names) or [])
+    assert main("reword") == 0 and executed == ["toy2020_2"]
+
+
 def test_redraw_executes_only_cells_that_draw(executed):
     root, done = executed("paper", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -507,9 +540,11 @@ def test_redraw_executes_only_cells_that_draw(executed):
     notebook.cells[4].source = notebook.cells[4].source.replace("plt.figure()", "plt.figure(figsize=(1, 1))")
     nbformat.write(notebook, path)
     before, csv = picture.read_bytes(), picture.with_suffix(".csv").stat().st_mtime_ns
+    code = json.loads(picture.with_suffix(".json").read_text())["drawing_code"]
     done = command(root, "redraw", "toy/1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert picture.read_bytes() != before and picture.with_suffix(".csv").stat().st_mtime_ns == csv
+    assert json.loads(picture.with_suffix(".json").read_text())["drawing_code"] != code
 
 
 def test_notebooks_in_place_leaves_no_difference_the_second_time(executed, project, main, capsys):

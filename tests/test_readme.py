@@ -12,6 +12,7 @@ import yaml
 from bandits_companion import notebook_runs
 from bandits_lab import rules_for
 from bandits_lab.__main__ import main
+from bandits_lib.figures import style
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {path: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
@@ -90,6 +91,13 @@ def test_the_table_of_rules_is_the_librarys():
 
 def test_the_number_of_rules_is_the_librarys():
     assert f"All {len(rules_for())} rules" in README
+
+
+def test_the_names_of_rules_are_those_of_the_pictures():
+    page = (ROOT / "figures" / "README.md").read_text(encoding="utf-8")
+    named = page.partition("<!-- names -->")[2].partition("<!-- end names -->")[0]
+    named = dict(re.findall(r"^\| (\w+) \| (.*?) \|$", named, re.M))
+    assert named.pop("key") == "name" and {key: style.label(key) for key in named} == named and "rage" in named
 
 
 def test_the_minutes_of_the_papers_scale_are_those_of_paper_yaml():

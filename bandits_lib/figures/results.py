@@ -4,6 +4,7 @@
 """
 
 import ast
+import hashlib
 import json
 import os
 import re
@@ -69,6 +70,7 @@ def save(
     """Write <out>/figures/<name>.csv (estimates), _runs.csv (the raw rows) and .json; compare with the published rows.
 
     A line says how many rows are equal, how many are left out and why; a second one shows the first row that differs.
+    Another one names the values that the notebook's text is about if a reader changed them.
     Nothing is compared without a checkout, in the published files' own folder, and without `runs` and `by`.
 
     Parameters
@@ -106,6 +108,10 @@ def save(
         save_table(rows.set_index(rows.columns[0]), f"{path}_runs.csv")
     published = CHECKOUT / "figures"
     if (runs is not None or by) and published.is_dir() and published != path.parents[1].resolve():
+        defaults = {key: known.default for key, known in parameters_of.read(_file(notebook)).items()}
+        if changed := parameters_of.changed(about["parameters"], defaults):
+            values = " and ".join(f"{key} = {defaults[key]!r}" for key in changed)
+            print(f"The text of this notebook is about {values}, unlike this run.")
         rows = pd.read_csv(path.with_suffix(".csv")) if rows is None else rows
         names = (by,) if isinstance(by, str) else by
         compared = comparison.of(rows, published / file, about["parameters"], by=names, depends=depends, unread=unread)
@@ -115,7 +121,7 @@ def save(
 
 
 def save_picture(fig: Figure, name: str, out: str | os.PathLike, *, alt: str) -> None:
-    """Write <out>/figures/<name>.png and .pdf, and put the picture's words into the json file that `save` wrote.
+    """Write <out>/figures/<name>.png and .pdf; put its words and `drawing_code` into the json that `save` wrote.
 
     In build/, the folder of small runs, the png is the picture that the notebook shows, and there is no pdf.
 
@@ -137,7 +143,18 @@ def save_picture(fig: Figure, name: str, out: str | os.PathLike, *, alt: str) ->
             picture = BytesIO()
             fig.savefig(picture, format=kind, metadata=undated)
             atomic_write(path.with_suffix(f".{kind}"), picture.getvalue())
-    atomic_write(path.with_suffix(".json"), json.dumps(about | {"alt": alt}, indent=1) + "\n")
+    notebook = about["command"].partition("notebooks/")[2].partition(".ipynb")[0]
+    atomic_write(
+        path.with_suffix(".json"),
+        json.dumps(about | {"alt": alt, "drawing_code": drawing_code(notebook)}, indent=1) + "\n",
+    )
+
+
+def drawing_code(notebook):
+    """Return a hash of the cells tagged `draw` of a notebook, by which one sees whether a picture is of this code."""
+    cells = json.loads(_file(notebook).read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if "draw" in cell["metadata"].get("tags", [])]
+    return hashlib.sha256("\n\n".join(code).encode()).hexdigest()[:16]
 
 
 def read(name: str, out: str | os.PathLike, index: str | Sequence[str] | None = None) -> pd.DataFrame:
@@ -222,19 +239,24 @@ def provenance(parameters, notebook):
 
 def _used(values, notebook):
     """Return the values of the notebook's parameters in the order of its cell, checked."""
-    folders = (Path.cwd(), CHECKOUT / "notebooks")
-    file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
-    if file is None:
-        raise FileNotFoundError(
-            f"there is no {notebook}.ipynb in {Path.cwd()}: pass the name of the notebook that saves the figure"
-        )
-    declared = parameters_of.read(file)
+    declared = parameters_of.read(_file(notebook))
     if missing := [name for name in declared if name not in values]:
         raise ValueError(f"{notebook} has parameters without a value, {', '.join(missing)}: give parameters=globals()")
     used = {name: values[name] for name in declared}
     assigned = dict.fromkeys(_injected(values)) if declared else {}
     parameters_of.check(notebook, declared, assigned | used)
     return used
+
+
+def _file(notebook):
+    """Return the file of a notebook in the current folder, or else in the checkout."""
+    folders = (Path.cwd(), CHECKOUT / "notebooks")
+    file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
+    if file is None:
+        raise FileNotFoundError(
+            f"there is no {notebook}.ipynb in {Path.cwd()}: pass the name of the notebook that saves the figure"
+        )
+    return file
 
 
 def _injected(values):

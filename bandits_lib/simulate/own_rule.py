@@ -107,7 +107,7 @@ class OwnRule(NamedTuple):
         if isinstance(error, _TooLongError):
             return RuntimeError(
                 f"{self.place} was still going after {self.max_seconds:g} seconds of one run: let it ask for more"
-                " pulls at a time, or give it more seconds (max_seconds)"
+                " pulls at a time"
             )
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
         line = f" in line {frames[-1].lineno}" if frames else ""

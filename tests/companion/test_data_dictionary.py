@@ -24,7 +24,7 @@ def sections(page):
     folder, files = None, ()
     for line in page.splitlines():
         if line.startswith("## "):
-            folder, files = {SHARED: "", "Files": None}.get(line[3:].strip(), line[3:].strip()), ()
+            folder, files = {SHARED: "", "Names of rules": None}.get(line[3:].strip(), line[3:].strip()), ()
         elif start := LINE.match(line):
             files, line = tuple(TICKED.findall(start[1])), line[start.end() :]
         if folder is not None:

@@ -232,7 +232,7 @@ def test_a_sentence_names_the_best_of_the_rules_that_are_no_yardsticks():
     said = notebook_runs.sentence_of(estimates_of(*rows), budget=False)
     assert said == (
         "Your rule takes 100 pulls, and the best of the papers' rules (RAGE) 200 (geometric mean over 2 settings of the"
-        " mean pulls); it names a wrong arm in 4 of 20 runs."
+        " mean pulls); it names a wrong arm in 4 of 20 runs (these runs allow an error probability of up to 41.6%)."
     )
     said = notebook_runs.sentence_of(estimates_of(*rows), budget=True)
     assert said == (
@@ -251,9 +251,12 @@ def test_settings_with_runs_that_were_cut_off_enter_no_mean_of_a_sentence():
         said.startswith("Your rule takes 50 pulls, and the best of the papers' rules (RAGE)")
         and "in the one setting" in said
     )
-    assert said.endswith("; it names a wrong arm in 1 of 13 runs that ended. It was cut off in 7 of 20 runs.")
+    allowed = "(these runs allow an error probability of up to 33.3%)"
+    assert said.endswith(
+        f"; it names a wrong arm in 1 of 13 runs that ended {allowed}. It was cut off in 7 of 20 runs."
+    )
     said = notebook_runs.sentence_of(estimates_of(*rage, cut), budget=False)
-    assert said == "Your rule was cut off in 7 of 10 runs; it names a wrong arm in 1 of 3 runs that ended."
+    assert said.startswith("Your rule was cut off in 7 of 10 runs; it names a wrong arm in 1 of 3 runs that ended (")
     said = notebook_runs.sentence_of(estimates_of(*rage, (9, OWN, 10, np.nan, np.nan, 10)), budget=False)
     assert said == "Your rule was cut off in 10 of 10 runs."
 
@@ -262,7 +265,13 @@ def test_runs_that_two_panels_share_are_counted_once():
     rows = [(5, "rage", 10, 100, 0.0, 0), (5, OWN, 10, 50, 0.1, 0), (9, "rage", 10, 1, 0.0, 0), (9, OWN, 10, 2, 0.0, 0)]
     panels = [estimates_of(*rows).assign(options=panel) for panel in ("text", "certified")]
     estimates = pd.concat(panels)[["options", *estimates_of().columns]]
-    assert notebook_runs.sentence_of(estimates, budget=False).endswith("it names a wrong arm in 1 of 20 runs.")
+    assert "it names a wrong arm in 1 of 20 runs (" in notebook_runs.sentence_of(estimates, budget=False)
+
+
+def test_a_rule_without_a_label_has_the_name_that_its_notebook_gives():
+    rows = [(5, "10", 10, 100, 0.0, 0), (5, OWN, 10, 50, 0.0, 0)]
+    said = notebook_runs.sentence_of(estimates_of(*rows), budget=False, names={"10": "LT&S, every 10 pulls"})
+    assert "the best of the papers' rules (LT&S, every 10 pulls) 100" in said
 
 
 def headless(folder, *parameters):

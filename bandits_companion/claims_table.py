@@ -310,7 +310,7 @@ def totals(claims: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(WORDS)).rename_axis("paper")
 
 
-def roots(found):
-    """Return how many slips the sentences that fall by the text have: those with the same root share one."""
-    fallen = found[found["text"] == "falls"]
-    return len({root or id for id, root in fallen["root"].items()})
+def slips(found):
+    """Return in words how many slips the sentences that fall by the text have: those with the same root share one."""
+    number = len({root or id for id, root in found.loc[found["text"] == "falls", "root"].items()})
+    return f"{number} slip{'s' * (number != 1)}"

@@ -22,8 +22,8 @@ from bandits_companion.claims_table import (
     numbers,
     read,
     read_file,
-    roots,
     sentences,
+    slips,
     totals,
     with_interval,
 )
@@ -86,11 +86,6 @@ def totals_block(claims):
     table = markdown(pd.DataFrame(rows, columns=["paper", "sentences"]))
     fallen = (found["text"] == "falls").sum()
     return f"{table}\n\nOf {len(found)} sentences {fallen} fall by the text, from {slips(found)}."
-
-
-def slips(found):
-    """Return in words how many slips the sentences that fall by the text have."""
-    return f"{roots(found)} slip{'s' * (roots(found) != 1)}"
 
 
 def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) -> str:
@@ -172,18 +167,17 @@ def _lines(id, row, claims, link):
     """Return the lines of a sentence in a box: its words; and, of each quantity, the numbers that decide."""
     said = f"[{row['place'][:1].upper()}{row['place'][1:]}]({link}): “{quoted(row['quote'])}”"
     words = [_word(row, kind) + _note(row, kind) for kind in KINDS]
-    quantities: dict[str, list] = {}
+    quantities: dict[str, dict] = {}
     for claim in claims:
         if claim["letter"] and claim["kind"] in KINDS:
-            quantities.setdefault(f"{claim['measures'].partition('; ')[0]} ({condition(claim)})", []).append(claim)
-    own = [[[one for one in of if one["kind"] == kind] for kind in KINDS] for of in quantities.values()]
-    if len(own) < 2:
-        cells = [f"{word}: {numbers(of)}" if of else word for word, of in zip(words, *own or [[[], []]], strict=True)]
-        return [(said, *(quantities or [row["text_note"]]), *cells)]
-    parts = [
-        ("", quantity, *(numbers(of, True) for of in cells)) for quantity, cells in zip(quantities, own, strict=True)
-    ]
-    return [(said, "", *words), *parts]
+            quantity = f"{claim['measures'].partition('; ')[0]} ({condition(claim)})"
+            quantities.setdefault(quantity, {kind: [] for kind in KINDS})[claim["kind"]].append(claim)
+    if len(quantities) > 1:
+        parts = [("", quantity, *(numbers(of, True) for of in own.values())) for quantity, own in quantities.items()]
+        return [(said, "", *words), *parts]
+    [(quantity, own)] = quantities.items() or [(row["text_note"], dict.fromkeys(KINDS, []))]
+    cells = (f"{word}: {numbers(of)}" if of else word for word, of in zip(words, own.values(), strict=True))
+    return [(said, quantity, *cells)]
 
 
 def _word(row, kind):

@@ -20,8 +20,8 @@ from jinja2 import Environment, TemplateSyntaxError, meta
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seeds
-from bandits_companion.claims_table import KINDS, digits, position, read, sentences
-from bandits_companion.ledger import anchor, counted, markdown, quoted, slips
+from bandits_companion.claims_table import KINDS, digits, position, read, sentences, slips
+from bandits_companion.ledger import anchor, counted, markdown, quoted
 from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.verdicts import AGREES, LETTERS, WORDS
 from bandits_lib.files import atomic_write

@@ -6,7 +6,7 @@ import pytest
 from made_up import FEWER, claim
 
 from bandits_companion.claims import table
-from bandits_companion.claims_table import condition, judged, roots, sentences, totals, with_interval
+from bandits_companion.claims_table import condition, judged, sentences, slips, totals, with_interval
 from bandits_companion.verdicts import WORDS, Criterion, as_described, detects, letter, word
 
 RATIO = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1)
@@ -402,7 +402,7 @@ def test_sentences_that_fall_by_one_slip_have_one_root():
     fallen = [
         claim(f"fiez2019_9/{name}", 2.0, root=root) for name, root in (("a", "u"), ("b", "u"), ("c", ""), ("d", ""))
     ]
-    assert roots(sentences(table([*fallen, claim("fiez2019_9/e", 0.5, root="v")]))) == 3
+    assert slips(sentences(table([*fallen, claim("fiez2019_9/e", 0.5, root="v")]))) == "3 slips"
 
 
 def test_a_sentence_that_cannot_be_tested_has_its_reason_and_no_letter():

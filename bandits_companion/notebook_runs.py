@@ -352,9 +352,8 @@ def sentence_of(estimates, budget, names=MappingProxyType({})):
     once = mine.drop_duplicates(estimates.columns.difference(["options", "setting"]))  # panels may share runs
     ended_runs = once["runs"] - once["cut"]
     runs, stopped, wrong = int(once["runs"].sum()), int(ended_runs.sum()), (once["error_rate"] * ended_runs).sum()
-    most = wilson_interval(round(wrong), stopped)[2]
     wrongly = f"it names a wrong arm in {wrong:.0f} of {stopped} runs" + " that ended" * (stopped < runs)
-    wrongly += f" (these runs allow an error probability of up to {most:.1%})"
+    wrongly += f" (these runs allow an error probability of up to {wilson_interval(round(wrong), stopped)[2]:.1%})"
     was_cut_off = f"was cut off in {runs - stopped} of {runs} runs"
     cut_off = f" It {was_cut_off}." if stopped < runs else ""
     ended = estimates[estimates["setting"].isin(mine.loc[mine["cut"] == 0, "setting"])]

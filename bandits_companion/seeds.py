@@ -146,9 +146,10 @@ def changes(claims: pd.DataFrame, revision: str) -> str:
 
 
 def _sentences_of(claims):
-    """{id of a sentence: its place, quotation and criterion}."""
-    first = {id: rows[0] for id, rows in by_sentence(claims[claims["quote"] != ""]).items()}
-    return {id: {"place": r["place"], "quote": r["quote"], "condition": condition(r)} for id, r in first.items()}
+    """{id of a sentence: its place, quotation, first quantity and criterion}."""
+    groups = by_sentence(claims[claims["quote"] != ""])
+    first = {id: rows[0] | {"condition": condition(rows[0])} for id, rows in groups.items()}
+    return {id: {name: r[name] for name in ("place", "quote", "measures", "condition")} for id, r in first.items()}
 
 
 def save_changes(claims, revision, out):

@@ -29,11 +29,12 @@ from bandits_lib.numerics.linear_algebra import (
     upper_factor,
 )
 
-RANK = 16  # smallest rank, and
-MANY = 1.5  # number of arms and of items per r(r+1)/2, for which all pairs take part,
+RANK = 16  # smallest rank for which all pairs take part,
+MANY = 1.5  # with at least so many arms and items per r(r+1)/2,
+ENOUGH = 300  # or at least so many,
 MOST = 10_000  # for at most so many items,
 SPREAD = 0.25  # if the masses for equal weights are spread over at least this share of the items
-STEPS = 80
+STEPS = 160
 SHARP = 64.0  # relative decrease of the mass of a pair with the relative decrease of its squared norm
 MIXED = 0.3  # share of f in a step
 MEMORY = 20  # number of earlier steps that a step combines
@@ -46,7 +47,8 @@ TILE = 64  # rows and columns of the matrix of masses that are held at a time
 
 def all_pairs(arms, directions, tol):
     """Return weights (K,), value <= (1 + tol) bound, bound, steps, and the root; None if there are few tight pairs."""
-    (K, r), many = arms.shape, MANY * arms.shape[1] * (arms.shape[1] + 1) / 2
+    K, r = arms.shape
+    many = min(ENOUGH, MANY * r * (r + 1) / 2)
     if type(directions) is not Differences or r < RANK or K < many or not many <= len(directions.items) <= MOST:
         return None
     items, bound, close, before = directions.items - directions.items[0], 0.0, SETTLED, None

@@ -41,6 +41,12 @@ def test_missing_combinations(missing, monkeypatch):
     assert np.count_nonzero(design.weights) <= 22 * 23 / 2
 
 
+def test_two_factors_have_fewer_arms_than_pairs_of_unknowns(monkeypatch):
+    """12 + 30 levels: 353 arms, and 41 * 42 / 2 = 861 entries of A."""
+    monkeypatch.delattr(xy_optimal, "_column_generation")
+    certified(xy_design(arms := factorial(12, 30, missing=0.02), pairs(arms)))
+
+
 def test_a_smaller_tolerance_is_reached():
     arms = factorial(10, 8, 4, 3, missing=0.03)
     certified(xy_design(arms, pairs(arms), tol=2e-4), tol=2e-4)
@@ -72,6 +78,13 @@ def test_few_tight_pairs_are_left_to_the_working_set():
     numbers = np.random.default_rng(0).uniform(-1, 1, (960, 2))
     for arms in (sphere(300, 16), np.hstack([factorial(10, 8, 4, 3), numbers]), factorial(6, 6, 5), sphere(900, 8)):
         assert solved(arms) is None
+
+
+@pytest.mark.slow
+def test_two_thousand_pairs_of_words(monkeypatch):
+    monkeypatch.delattr(xy_optimal, "_column_generation")
+    arms = factorial(22, 100, missing=31 / 2200)
+    certified(xy_design(arms, pairs(arms)))
 
 
 @pytest.mark.slow

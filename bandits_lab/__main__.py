@@ -28,10 +28,10 @@ from bandits_lab.arms import arms_of, named
 from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.lab import Lab
 from bandits_lab.measurements import MISSING, far_off, read_measurements, several
-from bandits_lab.noise import pilot_size, sigma_upper, within
-from bandits_lab.planning import guess_in_words, plan, rounded
+from bandits_lab.noise import DriftWarning, SigmaWarning, pilot_size, sigma_upper, within
+from bandits_lab.planning import duration, guess_in_words, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates, wells
-from bandits_lab.tables import Numbers, decoded, label, table, typed
+from bandits_lab.tables import Numbers, decoded, label, respelled, table, typed
 from bandits_lib.checks import check_delta
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
@@ -51,6 +51,15 @@ BROKEN = (
 )
 UNSURE = "If a file is wrong, take it back with undo; if not, begin again with a larger --sigma, or measure afresh."
 SHOWN = 50  # arms on the screen; files hold all arms
+SECONDS, LONG = 2e-7, 5.0  # of a design, per unit of its size; seconds from which on a design is announced
+OPTIONS = {  # what messages of the library name, and what a user of the command line types instead
+    "extra=True": "--extra",
+    "sigma=": "--sigma ",
+    "columns=": "--reward-column of the command import",
+    "`sigma_upper`": "the command pilot",
+    "`pilot_size`": "the command pilot",
+    "`diagnose`": "the command report",
+}
 
 STEPS = """an experiment, step by step:
   import arms.csv     read the arms: a csv with one row for each arm; the first column is the name of the arm
@@ -176,9 +185,28 @@ class Experiment:
             return xy_static(features, **how, rng=np.random.default_rng(0) if rng is None else rng)
         return rage(features, **how, scale=None, cost=self.cost, accept=told["accept"])
 
-    def lab(self):
-        """Return the Lab, which begins its log with the first record that it writes."""
-        return Lab(self.rule(), self.log, names=self.names, unit=self.settings["unit"])
+    def announce(self):
+        """Say on stderr that a long computation begins."""
+        K, r = self.features.shape
+        entries = r * (r + 1) / 2
+        if not self.settings["budget"] and (seconds := SECONDS * K * entries * min(K, entries)) > LONG:
+            print(
+                f"Computing a design of {several(K, 'arm')} with {several(r, 'unknown number')}: seconds if nearly all "
+                f"combinations of words are there and no numbers, otherwise up to about {duration(seconds)}.",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def lab(self, again=False):
+        """Return the Lab, which begins its log with the first record that it writes.
+
+        Warnings that the log has given before are given once more only if `again` says so.
+        """
+        self.announce()
+        with warnings.catch_warnings():
+            for category in (SigmaWarning, DriftWarning, LinearityWarning):
+                warnings.simplefilter("always" if again else "ignore", category)
+            return Lab(self.rule(), self.log, names=self.names, unit=self.settings["unit"])
 
     def standings(self, lab):
         """Return the standings; if sigma is unknown, a bound on it comes from the first request."""
@@ -187,6 +215,15 @@ class Experiment:
     def is_measured(self):
         """Return whether there are measurements that were not taken back."""
         return self.log.exists() and bool(logs.standing(logs.read(self.log)[0]))
+
+    def check_unmeasured(self):
+        """Refuse to replace an experiment that has measurements."""
+        if self.is_measured():
+            raise ValueError(
+                f"The experiment in {self.folder.resolve()} has measurements and stays as it is: begin another "
+                "experiment with --folder NAME. To use these measurements there, empty the column ticket in copies of "
+                "measured_0001.csv and so on, and hand the copies over with the command tell."
+            )
 
     def begin_again(self):
         """Put the log away, and return its new name."""
@@ -201,9 +238,34 @@ class Experiment:
                 f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and give the "
                 "command tell again."
             )
+        self.check_columns(sample)
         if not given.sure and (doubt := far_off(sample.rows, told, self.names)):
             raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
         return sample
+
+    def check_columns(self, sample):
+        """Refuse a row of a file that describes another arm, and say which columns are only written in another way."""
+        file, rows, said = sample.table, dict(sample.table.rows), []
+        for key in [key for key in self.arms.described if key in file.columns]:
+            entries, texts, own = [*self.arms.described[key]], [row[key] for _, row in self._table.rows], file.own[key]
+            known, first = {*entries}, ""
+            for one in sample.rows:
+                text, known_text = rows[one.line][key], texts[one.arm]
+                if text in ("", known_text):
+                    continue
+                if not respelled(text, entries[one.arm], known):
+                    raise ValueError(
+                        f"{file.at(one.line)}: {own} of {self.names[one.arm]} is {text!r}, and {known_text!r} in the "
+                        "table of arms: restore the cell if it was changed by mistake, or leave the row out if it was "
+                        f"measured so, because another {own} is another arm"
+                    )
+                first = first or f"{own} (line {one.line}: {text!r} for {known_text!r})"
+            said += [first] * bool(first)
+        if said:
+            warnings.warn(
+                f"{file.path} has entries in another form than the table of arms: {', '.join(said)}. They are the same",
+                stacklevel=2,
+            )
 
     def measure(self, number):
         return f"{number:.4g} {self.settings['unit']}".rstrip()
@@ -245,56 +307,53 @@ class Experiment:
 
 
 def import_(given, experiment):
-    source, folder = found(given.file), experiment.folder
+    source = found(given.file)
     if RESERVED.fullmatch(source.name.lower()):
         raise ValueError(f"{source.name} is the name of a file that the program writes: rename your table of arms.")
     data = source.read_bytes()
     read, arm = named(table(source, text := decoded(data, source)), None if given.number_arms else given.arm_column)
-    if not folder.is_dir():
-        folder.mkdir(parents=True)
+    settings = {
+        "arms": source.name,
+        "arm_column": arm,
+        "number_arms": given.number_arms,
+        "reward_column": given.reward_column or "reward",
+        "unit": given.unit,
+        "rule": "gse" if given.budget else given.rule,
+        "delta": check_delta(given.delta),
+        "budget": given.budget,
+        "sigma": given.sigma,
+        "accept": given.accept or 0.0,
+        "cost": given.cost,
+        **{name: listed(getattr(given, name), read) for name in ("numbers", "codes", "ignore", "squares")},
+        "plate": given.plate,
+        "pilot": None,
+        "planned": None,
+        "table": text,
+        "sha256": sha256(data).hexdigest(),
+    }
+    if given.rule != "rage" and (given.budget or given.cost or given.accept):
+        raise ValueError(f"{given.rule} has no --budget, --cost or --accept: leave one of them out.")
+    if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
+        raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
+    tried = Experiment(source.parent, settings)
+    if len(tried.names) == 1:
+        raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
+    experiment.check_unmeasured()
+    if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
+        print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
+    tried.announce()
+    lab = Lab(tried.rule(), names=tried.names, unit=given.unit)
+    # Whatever is refused is refused before this line, so that a refusal leaves nothing behind.
+    experiment.folder.mkdir(parents=True, exist_ok=True)
     with locked(experiment.path(SETTINGS)):
-        if experiment.is_measured():
-            raise ValueError(
-                f"The experiment in {folder.resolve()} has measurements and stays as it is: begin another "
-                "experiment with --folder NAME. To use these measurements there, empty the column ticket in copies of "
-                "measured_0001.csv and so on, and hand the copies over with the command tell."
-            )
-        settings = {
-            "arms": source.name,
-            "arm_column": arm,
-            "number_arms": given.number_arms,
-            "reward_column": given.reward_column or "reward",
-            "unit": given.unit,
-            "rule": "gse" if given.budget else given.rule,
-            "delta": check_delta(given.delta),
-            "budget": given.budget,
-            "sigma": given.sigma,
-            "accept": given.accept or 0.0,
-            "cost": given.cost,
-            **{name: listed(getattr(given, name), read) for name in ("numbers", "codes", "ignore", "squares")},
-            "plate": given.plate,
-            "pilot": None,
-            "planned": None,
-            "table": text,
-            "sha256": sha256(data).hexdigest(),
-        }
-        if given.rule != "rage" and (given.budget or given.cost or given.accept):
-            raise ValueError(f"{given.rule} has no --budget, --cost or --accept: leave one of them out.")
-        if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
-            raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
-        tried = Experiment(source.parent, settings)
-        if len(tried.names) == 1:
-            raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
-        if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
-            print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
-        lab = Lab(tried.rule(), names=tried.names, unit=given.unit)  # refuses wrong settings before anything is written
+        experiment.check_unmeasured()
         if experiment.log.exists():
             try:
                 logs.check_same(experiment.log, logs.read(experiment.log)[0][0], lab.experiment)
             except ValueError:
                 experiment.begin_again()
         experiment.write(**settings)
-    understood(experiment)
+    understood(experiment, lab)
 
 
 def _tied(described):
@@ -308,8 +367,8 @@ def _tied(described):
     return list(numbers.columns[np.abs(directions[-1]) > TIED])
 
 
-def understood(experiment):
-    """Print how the arms were read, and the next command."""
+def understood(experiment, lab):
+    """Print how the arms were read, what is looked for, and the next command."""
     arms, told, own, parts, bent = experiment.arms, experiment.settings, experiment.spelled, [], []
     curved = {*map(lowered, told["squares"])}
     K, d = arms.features.shape
@@ -331,6 +390,7 @@ def understood(experiment):
         print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")
     if d >= K:
         print("There are as many unknown numbers as arms, so a measurement of one arm says little about the others.")
+    print("The arm with the largest mean reward is looked for: give negative rewards if smaller is better.")
     print(f"Assumed: the mean reward is a sum of {', '.join(parts)}; nothing else matters.")
     if bent:
         squares = typed("--squares", *bent)
@@ -347,6 +407,8 @@ def understood(experiment):
     print(f"{expected(experiment) if told['budget'] else wrong} The standard deviation {noise}")
     if not (told["sigma"] or told["budget"]):
         print("The rule learns sigma from the measurements. Only a plan needs it beforehand, from a pilot.")
+    wanted = lab.ask()
+    print(f"The first request asks for {several(wanted.sum(), 'measurement')} of {np.count_nonzero(wanted)} arms.")
     print(f"Next: ask{experiment.elsewhere}")
 
 
@@ -584,7 +646,7 @@ def report(given, experiment):
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        lab = experiment.lab()
+        lab = experiment.lab(again=True)
     said = [whole(str(warning.message)) for warning in caught if is_meant(warning.category)]
     now = answer(experiment, lab) if lab.result is not None else "There is no answer yet."
     atomic_write(experiment.path(REPORT), page(experiment, lab, now, said))
@@ -623,7 +685,10 @@ def is_meant(category):
 
 
 def whole(text):
-    """Return a text as a sentence; a file name at its beginning is not capitalised."""
+    """Return a text as a sentence with the words of the command line; a file name at its beginning stays as it is."""
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
+    text = re.sub("^(?=(accept|budget|cost|delta|gap|plate|runs|sigma) must )", "--", text)
     first = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
     return f"{first}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
 
@@ -738,8 +803,6 @@ def main(given: list[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = shown
-            if options.function not in (tell, report):  # only tell and report print this warning
-                warnings.simplefilter("ignore", LinearityWarning)
             experiment = Experiment(options.folder, {} if options.function is import_ else None)
             if options.function in (import_, plan_, standings, report):
                 options.function(options, experiment)

@@ -22,7 +22,7 @@ MANY_CODES = 20  # a column with more different whole numbers than this holds no
 CODE = re.compile(r"\d{2,}e\d+", re.IGNORECASE)  # 503E1 is rather the code of a batch than the number 5030
 SCALED = " (scaled)"
 LEAVE_OUT = ": correct it, delete the line if it holds units or totals, or leave the column out with --ignore"
-NO_NAMES = "number the arms with --number-arms (in Python: arm=None) if no column names them"
+NO_NAMES = "number the arms with --number-arms if no column names them"
 
 
 def named(found, arm):
@@ -164,7 +164,7 @@ def read_arms(
     Notes
     -----
     The method `with_squares("rpm")` of the result adds curves. Messages name the options of the command line, which are
-    called as these arguments.
+    called as these arguments, except --arm-column, which is `arm`, and --number-arms, which is `arm=None`.
 
     Examples
     --------

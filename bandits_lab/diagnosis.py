@@ -97,7 +97,7 @@ def detectable(df, noise_df, level):
 
 WIDTH, MARGIN = 100, 12  # characters of the printed text
 FEW = 4  # arms that a text names
-MISSING = "Add the missing features (squares, products), or take np.eye(K) as arms, which assumes nothing."
+MISSING = "Add the missing features (squares, products), or give every arm a feature of its own, which assumes nothing."
 
 
 def parts(found):
@@ -338,7 +338,7 @@ def message(experiment, log, result=None):
         return (
             "rewards are not linear in the features: the means of the arms differ from a linear fit by more than "
             f"their noise (lack-of-fit test, p = {p_value:.2g}). The answer rests on a model that is wrong. `diagnose` "
-            "and the command report say which arms are off; add squares or products of features to the model"
+            "says which arms are off; add squares or products of features to the model"
         )
     answer = getattr(result, "recommendation", None)
     is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)

@@ -641,7 +641,7 @@ class Lab:
                 raise ValueError(
                     f"told {several(told, 'measurement')} of arm {self._label(row.arm)} but only "
                     f"{self._missing[row.arm]} were asked for: leave the surplus out, or keep it for later requests "
-                    "with extra=True (on the command line: --extra)"
+                    "with extra=True"
                 )
             if row.count > 1:
                 raise ValueError(

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from hashlib import sha256
 from math import isfinite, sqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,12 +36,13 @@ class Raw(NamedTuple):
 
 
 class Measured(Sample):
-    """A Sample with the rows of its file, and the name, the SHA-256 and the content of the file."""
+    """A Sample with the rows of its file, and the name, the SHA-256, the content and the `Table` of the file."""
 
     rows: tuple[Raw, ...] = ()
     file = ""
     sha256 = ""
     content = b""
+    table: Any = None
 
 
 def raw_rows(sample):
@@ -111,20 +112,21 @@ def read_measurements(
     [3.0, 0.5]
     """
     content = Path(path).read_bytes()
-    rows = _rows(path, decoded(content, path), names, columns, unit)
+    whole = table(path, decoded(content, path))
+    rows = _rows(whole, names, columns, unit)
     sample = nothing(len(names))
     for row in rows:
         for field, number in zip(sample, (row.count, row.sum, row.squares), strict=True):
             field[row.arm] += number
     found = Measured(*sample)
     found.rows, found.file, found.content = tuple(rows), Path(path).name, content
-    found.sha256 = sha256(content).hexdigest()
+    found.sha256, found.table = sha256(content).hexdigest(), whole
     return found
 
 
-def _rows(path, text, names, own, unit):
-    """Return the rows of a file that have a reward."""
-    found, position = table(path, text), positions(names)
+def _rows(found, names, own, unit):
+    """Return the rows of a Table that have a reward."""
+    path, position = found.path, positions(names)
     arm, reward = (label(name).lower() for name in own)
     single, counted = {arm, reward} <= {*found.columns}, {arm, *COUNTED} <= {*found.columns}
     if not single and not counted:
@@ -133,7 +135,7 @@ def _rows(path, text, names, own, unit):
         hint = ": for rewards 0 and 1 copy sum into squares" if {arm, "count", "sum"} <= {*found.columns} else ""
         raise ValueError(
             f"{found.at(found.first)}: the columns must be {needed}, in any order; got {columns}{hint}. Rename "
-            "the columns, or name them: with --reward-column of the command import, or in Python with columns="
+            "the columns, or name them with columns="
         )
     if single and "count" in found.columns:
         raise ValueError(f"{path} has columns {reward} and count: leave one of them out, or rename it")

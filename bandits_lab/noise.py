@@ -295,13 +295,13 @@ def sigma_upper(sample: Sample, delta: float) -> float:
     if df < 1:
         raise ValueError(
             "no arm was measured twice, and only replicates distinguish noise from differences between arms: "
-            "measure an arm again (pilot_size says how often)"
+            "measure an arm again (`pilot_size` says how often)"
         )
     if squares <= blur:
         raise ValueError(
-            "the replicates of every arm are equal, so nothing bounds the noise: if the instrument rounds, give the "
-            "step of its last digit as sigma; if floating-point numbers round the rewards because they are far from "
-            "0, subtract the same number from all of them"
+            "the replicates of every arm are equal, so nothing bounds the noise: if the instrument rounds, begin with "
+            "sigma=STEP, the step of its last digit; if floating-point numbers round the rewards because they are far "
+            "from 0, subtract the same number from all of them"
         )
     return float(np.sqrt((squares + blur) / chi_square(delta, df)))
 

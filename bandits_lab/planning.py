@@ -214,7 +214,8 @@ def _timed(make, problem, max_pulls, loops):
     return run, perf_counter() - start
 
 
-def _duration(seconds):
+def duration(seconds):
+    """Return a time in words."""
     if seconds < 90:
         return several(ceil(seconds), "second")
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
@@ -519,7 +520,7 @@ def plan(
     seconds = {name: each * runs / joblib.effective_n_jobs(n_jobs) for name, (_, each) in found.items()}
     if (whole := sum(seconds.values())) > patience:
         warnings.warn(
-            f"{runs} simulated experiments with {', '.join(seconds)} will take about {_duration(whole)}. Ctrl-C "
+            f"{runs} simulated experiments with {', '.join(seconds)} will take about {duration(whole)}. Ctrl-C "
             "ends them, and the plan then holds what was simulated",
             stacklevel=2,
         )

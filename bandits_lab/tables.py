@@ -14,7 +14,7 @@ import os
 import re
 import shlex
 from itertools import islice
-from math import isfinite
+from math import isclose, isfinite
 from pathlib import Path
 from subprocess import list2cmdline
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from unicodedata import normalize
 DELIMITERS = "\t|;,"  # the comma is last, because it may also be the decimal mark
 SEEN = 100  # rows that decide which delimiter a file has
 LARGEST = 2.0**53  # smaller whole numbers are exact as floats
+CLOSE = 1e-9  # relative difference of two spellings of one number
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u2060\ufeff"))  # characters without width that copying leaves behind
 TYPED = str.maketrans("−–﹣－’ʼ´", "----'''")  # other forms of the minus sign and the apostrophe
 OTHER = {".": ",", ",": "."}  # the other decimal mark, which may separate thousands
@@ -244,6 +245,23 @@ class Numbers:
             share = ", or its hundredth if the others are shares" if found[1] == "%" else ""
             return f": write it in {self.unit}" if self.unit else f": leave the unit out, and write {found[0]}{share}"
         return next((said for kind, said in HINTS.items() if kind.fullmatch(text)), "")
+
+
+def respelled(text, entry, entries):
+    """Return whether a text is another spelling of an `entry`, a number or a word, and of no other of the `entries`.
+
+    A number may have been rounded to fewer decimals, as spreadsheets do.
+    """
+    if isinstance(entry, str):
+        numbers = [{value(one, mark) for mark in OTHER} - {None} for one in (text, entry)]
+        return text not in entries and (text.casefold() == entry.casefold() or bool(numbers[0] & numbers[1]))
+    for mark in OTHER:
+        decimals = len(text.partition(mark)[2])
+        if (number := value(text, mark)) is None:
+            continue
+        if isclose(number, entry, rel_tol=CLOSE) or decimals and round(entry, decimals) == number not in entries:
+            return True
+    return False
 
 
 def nearly(text):

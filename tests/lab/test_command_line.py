@@ -82,8 +82,10 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, run):
     assert "a sum of a straight line in Temperatur, a constant for each Lösung" in said and "--squares Temp" in said
     assert "Temperatur: numbers, 20.5 to 60" in said and "Lösung: words: ethanol, toluol, water, Ölsäure" in said
     assert "'Küvette' and 'Signal' in mV" in said and "sigma is unknown" in said and "Next: ask" in said
+    assert "The arm with the largest mean reward is looked for" in said
+    size = re.search(r"The first request asks for (\d+) measurements of 40 arms", said)[1]
     said = run("ask")
-    assert "Probe 01" in said and f"{wanted(folder)} measurements of 40 arms are wanted" in said
+    assert "Probe 01" in said and f"{size} measurements of 40 arms are wanted" in said and int(size) == wanted(folder)
     assert "contains 40 of the 40 arms" in said and "plan --gap G --sigma S" in said
     first = (folder / "to_measure.csv").read_bytes()
     run("ask")
@@ -177,7 +179,9 @@ def test_surplus_measurements_answer_later_requests(folder, run):
     more = [f";{r.split(';', 1)[1].rpartition(';')[0]};{comma(300 + SD * rng.standard_normal())}" for r in rows]
     (folder / "day.csv").write_text("\n".join([head, *rows, *more]), encoding="cp1252")
     path.unlink()
-    assert "were asked for: leave the surplus out" in run("tell", "day.csv", code=2)
+    assert "were asked for: leave the surplus out, or keep it for later requests with --extra." in run(
+        "tell", "day.csv", code=2
+    )
     said = run("tell", "day.csv", "--extra")
     assert told(folder) == 2 * first and f"{first} rows without a ticket: kept as extra measurements" in said
     assert f"{2 * first} rows were told before" in run("tell", "day.csv")
@@ -213,20 +217,22 @@ def test_columns_plates_and_costs(folder, run):
         (["ask"], "There is no experiment"),
         (["import", "none.csv"], "There is no file none.csv"),
         (["import", "."], "that is a folder"),
-        (["import", "Arme.csv", "--delta", "2"], "delta"),
+        (["import", "Arme.csv", "--delta", "2"], "--delta must lie"),
         (["import", "Arme.csv", "--sigma", "-1"], "sigma"),
         (["import", "Arme.csv", "--sigma", "much"], "'much' is not a finite number"),
         (["import", "Arme.csv", "--numbers", "pH"], "no column 'ph'"),
         (["import", "Arme.csv", "--cost", "price"], "no column 'price'"),
         (["import", "Arme.csv", "--reward-column", "Küvette"], "different columns"),
-        (["import", "Arme.csv", "--budget", "1"], "budget"),
+        (["import", "Arme.csv", "--budget", "1"], "--budget must be"),
         (["measure"], "Measure"),
         ([], "COMMAND"),
     ],
 )
 def test_a_wrong_command_is_one_sentence_and_writes_nothing(folder, run, given, said):
-    assert said.lower() in run(*given, code=2).lower()
-    assert sorted(path.name for path in folder.glob("[!.]*")) == ["Arme.csv"]
+    elsewhere = ["--folder", "new/one"] if len(given) > 1 else []
+    for more in ([], elsewhere):
+        assert said.lower() in run(*given, *more, code=2).lower()
+        assert [path.name for path in folder.iterdir()] == ["Arme.csv"]
 
 
 @pytest.mark.parametrize(
@@ -259,6 +265,17 @@ def test_compiling_is_announced_before_it_begins(folder, capsys, monkeypatch):
     assert capsys.readouterr().err.startswith("Compiling the numerical kernels, once: ")
     main(IMPORT)
     assert not capsys.readouterr().err
+
+
+def test_a_long_design_is_announced_before_it_begins(folder, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_line, "LONG", 0.0)
+    monkeypatch.setattr(command_line, "Lab", interrupted)
+    assert main(IMPORT) == 130 and [path.name for path in folder.iterdir()] == ["Arme.csv"]
+    said = capsys.readouterr().err
+    assert said.startswith("Computing a design of 40 arms with 5 unknown numbers: seconds if ") and "1 second" in said
 
 
 def test_settings_that_are_no_json_are_named(folder, run):
@@ -489,6 +506,65 @@ def test_a_slip_of_a_factor_of_ten_is_asked_about_before_it_counts(folder, run):
     run("undo")
     Path("pilot.csv").write_text("\n".join(slip), encoding="cp1252")
     assert "Is it a typing error, or another unit?" in run("pilot", "pilot.csv", code=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "same"),
+    [
+        ("24,8889", "24,8890", False),
+        ("24.889", "24,8890", True),
+        ("24,9", "24,8890", True),
+        ("25", "24,8890", False),
+        ("20.5", "24,8890", False),
+        ("", "24,8890", True),
+        ("Water", "water", True),
+        ("toluol", "water", False),
+    ],
+)
+def test_a_row_of_another_arm_is_refused_and_another_spelling_is_said(folder, run, text, own, same):
+    """The columns of a form that describe an arm are those of the arm that was asked for."""
+    run(*IMPORT)
+    run("ask")
+    path = measured("to_measure.csv", np.random.default_rng(0))
+    head, *rows = path.read_text(encoding="cp1252").split("\n")
+    line = next(i for i, row in enumerate(rows) if f";{own};" in row)
+    name = rows[line].split(";")[1]
+    rows[line] = rows[line].replace(f";{own};", f";{text};")
+    path.write_text("\n".join([head, *rows]), encoding="cp1252")
+    said = run("tell", "to_measure.csv", code=0 if same else 2)
+    if same:
+        assert (f"(line {line + 2}: '{text}' for '{own}')" in said) == bool(text) and told(folder) == len(rows)
+    else:
+        column = "Lösung" if own == "water" else "Temperatur"
+        assert f"Line {line + 2} of to_measure.csv: {column} of {name} is '{text}', and '{own}' in the table" in said
+        assert f"another {column} is another arm" in said and not Path("log.jsonl").read_text().count('"told"')
+
+
+def test_a_contradicted_sigma_is_said_once_and_again_in_the_report(folder, run):
+    run(*IMPORT, "--sigma", "0,4")
+    run("ask")
+    rng, words = np.random.default_rng(0), "times the sigma = 0.4"
+    head, *rows = measured("to_measure.csv", rng).read_text(encoding="cp1252").split("\n")
+    Path("to_measure.csv").unlink()
+    for part, times in ((rows[:90], 1), (rows[90:-1], 0)):
+        Path("part.csv").write_text("\n".join([head, *part]), encoding="cp1252")
+        said = run("tell", "part.csv")
+        assert said.count(words) == times and "`" not in said
+    assert words not in run("ask") and run("standings").count(words) == 1  # why nothing is proved
+    run("report")
+    assert "with a larger sigma; the command pilot computes" in Path("report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("rewards", "said"),
+    [("1 2", "measure an arm again (the command pilot says how"), ("1 2 1 2", "begin with --sigma STEP, the step of")],
+)
+def test_a_pilot_that_bounds_nothing_is_refused_in_words_of_the_command_line(run, rewards, said):
+    Path("arms.csv").write_text("vial,dose\na,0.5\nb,1.5\n")
+    run("import", "arms.csv")
+    rows = [f"{'ab'[i % 2]},{reward}" for i, reward in enumerate(rewards.split())]
+    Path("pilot.csv").write_text("\n".join(["vial,reward", *rows]))
+    assert said in run("pilot", "pilot.csv", code=2)
 
 
 def test_a_form_that_was_told_from_a_copy_is_put_away(folder, run):

@@ -239,7 +239,10 @@ def test_a_wrong_command_is_one_sentence_and_writes_nothing(folder, run, given, 
     ("content", "said"),
     [
         ("Küvette;Signal\nProbe 1;3,0\n", "unknown arm 'Probe 1'"),
-        ("Küvette;yield\nProbe 01;3,0\n", "got küvette,yield. Rename the columns, or name them: with --reward-column"),
+        (
+            "Küvette;yield\nProbe 01;3,0\n",
+            "got küvette,yield. Rename the columns, or name them with --reward-column of",
+        ),
         ("Küvette;Signal\nProbe 01;\n", "no reward yet"),
     ],
 )

@@ -496,7 +496,8 @@ def test_a_slip_of_a_factor_of_ten_is_asked_about_before_it_counts(folder, run):
     run(*IMPORT)
     run("ask")
     rows = measured("to_measure.csv", rng).read_text(encoding="cp1252").split("\n")
-    slip = [*rows[:4], rows[4].replace(",", ""), *rows[5:]]
+    arm, _, reward = rows[4].rpartition(";")
+    slip = [*rows[:4], f"{arm};{reward.replace(',', '')}", *rows[5:]]
     Path("slip.csv").write_text("\n".join(slip), encoding="cp1252")
     name = rows[4].split(";")[1]
     refused = run("tell", "slip.csv", code=2)

@@ -13,7 +13,7 @@ export VECLIB_MAXIMUM_THREADS = 1
 # Notebooks draw inline, whatever the shell's MPLBACKEND is, and no process compiles what another has compiled.
 unexport MPLBACKEND PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup figures paper verify redraw test test-all lab bench processors book notebooks lint clean
+.PHONY: help setup figures paper verify redraw test test-part test-all lab bench processors book notebooks lint clean
 
 help:           ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,9 @@ PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --
 
 test: $(STAMP) ## the tests that every change needs, and every notebook compared with its fresh outputs: [ARGS="-k rage"]
 	$(PYTEST) -m 'not slow' notebooks tests $(PACKAGES) $(ARGS)
+
+test-part: $(STAMP) ## the part of the second tier whose turn it is today, about ten minutes: [PART=7]
+	$(PYTEST) -m slow --part $(or $(PART),$(shell date +%j)) tests
 
 test-all: $(STAMP) ## all tests: also in a browser, printed numbers, imitated processors, simulated users, long statistics
 	$(PYTEST) notebooks tests $(PACKAGES) $(ARGS)

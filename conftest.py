@@ -15,16 +15,21 @@ os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel g
 collect_ignore_glob = ["*conftest.py", "notebooks/*.py"]  # --doctest-modules would import them as modules
 SECOND_TIER = {"site", "records", "solve"}  # fixtures that take long: what uses one is marked slow
 FEW = 3  # notebooks with kernels of their own, as in notebooks/run.py
+PARTS = 12  # of the second tier: `make test-part` runs one of them, each takes about ten minutes
 
 # Files (from the root) that take more than ten seconds, the longest first, before all others, so that with several
 # workers none is left with a long one at the end. A file, and so a notebook, stays with one worker (--dist loadscope).
 LONG = """
     tests/test_book.py tests/test_error_rates.py tests/companion/test_published.py tests/lab/test_users.py
-    tests/numerics/test_kernel_cache.py tests/test_processors.py tests/test_reliability.py tests/test_jupyterlab.py
+    tests/numerics/test_kernel_cache.py tests/test_processors.py tests/test_jupyterlab.py
     tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_5_many_arms.ipynb
     notebooks/jedra2020_3_track_and_stop.ipynb notebooks/jedra2020_4_sphere.ipynb tests/simulate/test_monte_carlo.py
     tests/lab/test_log.py notebooks/companion_your_own_arms.ipynb tests/plain/test_fixed_confidence.py
 """.split()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--part", type=int, metavar="DAY", help="of the second tier, only the part whose turn it is")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -32,6 +37,12 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if SECOND_TIER.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+    if (day := config.getoption("part")) is not None:
+        units = sorted({unit(item) for item in items if item.get_closest_marker("slow")})
+        chosen = units[day % PARTS :: PARTS]
+        kept = [item for item in items if item.get_closest_marker("slow") and unit(item) in chosen]
+        config.hook.pytest_deselected(items=list(set(items).difference(kept)))
+        items[:] = kept
     places = {file: place for place, file in enumerate(LONG)}
 
     def place(item):
@@ -43,6 +54,12 @@ def pytest_collection_modifyitems(config, items):
         from bandits_companion.forked_kernels import fork_kernels
 
         fork_kernels()
+
+
+def unit(item):
+    """What stays in one part: a file, or what it tests of one notebook."""
+    told = getattr(item, "callspec", None)
+    return item.path.as_posix(), str(told.params.get("notebook", "")) if told else ""
 
 
 @pytest.fixture(autouse=True)

@@ -15,19 +15,18 @@ from pathlib import Path
 
 import distributed
 import matplotlib.pyplot as plt
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from notebook_files import NAMES, NOTEBOOKS, code_cells, load
 
 from bandits_lib import data
 from bandits_lib.figures import parameters
 from bandits_lib.figures.parameters import COUNT, ELSEWHERE
 from bandits_lib.simulate import fingerprint
 
-NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
-PARAMETERS = {path.stem: parameters.read(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+PARAMETERS = {name: parameters.read(NOTEBOOKS / f"{name}.ipynb") for name in NAMES}
 UNUSED = "unused"  # how the comment of a parameter begins that no cell reads
 UNSEEN = {
     ("azizi2022_8_1_adaptive", "cost_runs"): "it changes seconds alone",
@@ -203,7 +202,7 @@ def other_value(notebook, name, folder):
 def cells(notebook):
     """(code without its last expression, that expression or None, tags) of each cell."""
     found = []
-    for number, cell in enumerate(nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", 4).cells):
+    for number, cell in enumerate(load(notebook).cells):
         if cell.cell_type == "code":
             tree, last, where = ast.parse(cell.source), None, f"{notebook}, cell {number}"
             if isinstance(tree.body[-1], ast.Expr) and not cell.source.rstrip().endswith(";"):
@@ -270,8 +269,8 @@ def test_every_parameter_has_another_value_that_the_notebook_takes(notebook, nam
 @pytest.mark.parametrize("notebook", PARAMETERS)
 def test_every_parameter_is_read_by_a_cell_or_called_unused(notebook):
     read = set()
-    for cell in nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", 4).cells:
-        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
+    for cell in code_cells(notebook):
+        if "parameters" not in cell.metadata.get("tags", []):
             names = (node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name))
             read |= {node.id for node in names if isinstance(node.ctx, ast.Load)}
     for name, known in PARAMETERS[notebook].items():

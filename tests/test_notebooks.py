@@ -4,6 +4,7 @@ That the outputs are still true is nbval's own check: `pytest --nbval notebooks`
 """
 
 import ast
+import copy
 import importlib.util
 import json
 import re
@@ -11,19 +12,18 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
+from notebook_files import NAMES, NOTEBOOKS, code_cells, load
 from papermill.cli import papermill
 
 from bandits_companion import notebook_runs, registry
 from bandits_companion.claims_table import COLUMNS
 from bandits_lib.figures import parameters, results
 
-NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
-NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+PLAN = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8"))
 each_notebook = pytest.mark.parametrize("name", NAMES)
 DRAWN = [file for file in sorted((NOTEBOOKS.parent / "figures").glob("*/*.json")) if file.with_suffix(".png").exists()]
 
@@ -33,14 +33,6 @@ spec.loader.exec_module(run)
 
 
 # --- the committed notebooks
-
-
-def load(name):
-    return nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-
-
-def code_cells(name):
-    return [cell for cell in load(name).cells if cell.cell_type == "code"]
 
 
 def output_texts(cell):
@@ -64,8 +56,7 @@ def test_every_code_cell_was_executed_in_order_without_error(name):
 
 @each_notebook
 def test_the_first_cell_leads_to_the_glossary(name):
-    first = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells[0].source
-    assert "[glossary](../docs/glossary.md)" in first
+    assert "[glossary](../docs/glossary.md)" in load(name).cells[0].source
 
 
 @each_notebook
@@ -110,7 +101,7 @@ def assigned(node):
 def test_nothing_depends_on_machine_or_time(name):
     notebook = load(name)
     assert notebook.metadata.kernelspec.name == "python3"
-    stripped = load(name)
+    stripped = copy.deepcopy(notebook)
     run.strip(stripped)
     assert notebook == stripped, f"run `make notebooks ONLY={name}`"
     for cell in code_cells(name):
@@ -120,12 +111,12 @@ def test_nothing_depends_on_machine_or_time(name):
 
 
 def test_paper_yaml_has_an_entry_for_every_notebook():
-    assert sorted(yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8")) or {}) == NAMES
+    assert sorted(PLAN) == NAMES
 
 
 @each_notebook
 def test_paper_yaml_fits_the_parameters_cell(name):
-    entry = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8"))[name]
+    entry = PLAN[name]
     assert set(entry) - {"verify"} == {"minutes", "verify_minutes", "figures", "parameters"}
     assert entry["minutes"] > 0 and entry["verify_minutes"] > 0
     assert all(re.fullmatch(r"([a-z]+\d{4}|companion)/[\w.]+", figure) for figure in entry["figures"])
@@ -136,7 +127,7 @@ def test_paper_yaml_fits_the_parameters_cell(name):
 @each_notebook
 def test_defaults_give_a_sample_of_the_published_rows(name):
     """A count, a sub-list or the published value; a parameter that must differ says so."""
-    published = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8"))[name]["parameters"]
+    published = PLAN[name]["parameters"]
     known = run.parameters_of(name)
     defaults = {key: parameter.default for key, parameter in known.items()}
     for key in parameters.changed(defaults, published):
@@ -328,7 +319,7 @@ def test_figures_ends_in_ten_lines_that_name_one_page(executed):
     assert '<img src="figures/toy/fig_1.png"' in (root / "build" / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("how", "used"), [(FIGURES, (2, 1)), (IN_PLACE, (3, 2))])
+@pytest.mark.parametrize(("how", "used"), [(FIGURES, (2, 1)), pytest.param(IN_PLACE, (3, 2), marks=pytest.mark.slow)])
 def test_a_figure_says_what_every_parameter_was(executed, how, used):
     """Under papermill what it was given; run by hand what the cell says."""
     root, done = executed(*how)
@@ -350,6 +341,7 @@ def test_a_failing_notebook_is_named_and_the_others_still_run(project, main, cap
     assert "division by zero" in (project / "build" / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_figures_elsewhere_says_where_and_what_runs_leaves(project, main, capsys):
     write_notebook(project / "notebooks", "two2020_1", "1")
     path = project / "notebooks" / "two2020_1.ipynb"
@@ -390,6 +382,7 @@ def given(path):
     return nbformat.read(path, as_version=4).cells[2].source
 
 
+@pytest.mark.slow
 def test_paper_has_the_computed_seed_unless_another_is_asked_for(project, main, capsys):
     computed = run.seeds.computed_seed("toy2020", run.seeds.EDITION)
     assert main("paper", "--figure", "toy2020/1a") == 0
@@ -407,6 +400,7 @@ def test_paper_has_the_computed_seed_unless_another_is_asked_for(project, main, 
     assert outputs(project / "build/seed_0/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n"
 
 
+@pytest.mark.slow
 def test_a_run_of_a_paper_is_listed_and_no_reason_draws_another_seed(project, main):
     assert main("paper", "--paper", "toy2020") == 0
     assert main("paper", "--paper", "toy2020", "--why", "a fault in a rule") == 0
@@ -418,6 +412,7 @@ def test_a_run_of_a_paper_is_listed_and_no_reason_draws_another_seed(project, ma
     assert (last["state"], last["why"]) == ("drew toy2020/1a", "another fault")
 
 
+@pytest.mark.slow
 def test_paper_measures_the_minutes_of_each_notebook_and_nothing_else_changes(project, main):
     file = project / "notebooks" / "paper.yaml"
     before = file.read_text()
@@ -426,6 +421,7 @@ def test_paper_measures_the_minutes_of_each_notebook_and_nothing_else_changes(pr
     assert 0 < minutes < 90 and file.read_text() == before.replace("minutes: 90", f"minutes: {minutes:.2g}", 1)
 
 
+@pytest.mark.slow
 def test_code_that_is_not_committed_writes_no_outcomes(project, main, monkeypatch):
     def refuse():
         raise ValueError("outcomes are written from committed code only")
@@ -478,6 +474,7 @@ def published(project, main):
     return project
 
 
+@pytest.mark.slow
 def test_a_small_run_and_a_verification_equal_the_published_rows(published, main, capsys):
     assert main("figures") == 0
     assert capsys.readouterr().out.endswith("3 of 3 rows equal the published ones on this machine.\n")
@@ -495,7 +492,7 @@ def test_a_row_that_differs_or_was_not_compared_fails(published, main, capsys):
     runs = published / "figures" / "toy2020" / "fig_1_runs.csv"
     text = runs.read_text()
     runs.write_text(text.replace("rage,1,", "rage,1,1"))
-    assert main("figures") == 1 == main("verify")
+    assert main("figures") == 1
     assert "DIFFERS toy2020/fig_1: rage, run = 1: pulls is " in capsys.readouterr().out
     runs.unlink()
     assert main("verify") == 1, "nothing was compared"
@@ -530,6 +527,7 @@ def test_reword_executes_the_notebooks_whose_box_has_other_words(project, main, 
     assert main("reword") == 0 and executed == ["toy2020_2"]
 
 
+@pytest.mark.slow
 def test_redraw_executes_only_cells_that_draw(executed):
     root, done = executed("paper", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -547,6 +545,7 @@ def test_redraw_executes_only_cells_that_draw(executed):
     assert json.loads(picture.with_suffix(".json").read_text())["drawing_code"] != code
 
 
+@pytest.mark.slow
 def test_notebooks_in_place_leaves_no_difference_the_second_time(executed, project, main, capsys):
     root, first = executed(*IN_PLACE)
     assert first.returncode == 0, first.stdout + first.stderr
@@ -562,6 +561,7 @@ def test_notebooks_in_place_leaves_no_difference_the_second_time(executed, proje
     assert [output["output_type"] for output in outputs(path)] == ["stream", "execute_result"], "no progress bar"
 
 
+@pytest.mark.slow
 def test_nbval_compares_text_exactly_and_no_png(project):
     """Another platform draws other bytes, and there is no progress bar."""
     for name, text, png in (("other_png", "runs 3 jobs 2\n", "AAAA"), ("other_text", "runs 3 jobs 2.0\n", PNG)):
@@ -592,7 +592,8 @@ def test_a_python_without_the_packages_is_told_where_they_are():
     assert done.stderr == "run.py: this Python has no joblib: run `make setup`, then `. .venv/bin/activate`\n"
 
 
-@pytest.mark.parametrize("folder", [pytest.param(".", marks=pytest.mark.slow), "build/deep"])
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", [".", "build/deep"])
 def test_papermill_from_another_folder_writes_where_the_notebook_belongs(checkout, folder, monkeypatch):
     """`papermill notebooks/x.ipynb out.ipynb` without --cwd notebooks: the command, in this process."""
     start = checkout / folder
@@ -641,13 +642,10 @@ def refusal(project, main):
     [
         (["figures", "toy2020_1", "-p", "rums", "5"], "toy2020_1 has no parameter 'rums'; it has runs, seed,"),
         (["figures", "toy2020_1", "-p", "delta", "[.1]"], "toy2020_1: delta = [0.1] is not a number; the notebook has"),
-        (["figures", "toy2020_1", "-p", "runs", "1.5"], "toy2020_1: runs = 1.5 is not a whole number, without"),
         (["figures", "toy2020_1", "-p", "out", ".."], "out = '..' is the repository, whose figures/ belong to"),
         (["figures", "toy2020_2"], "no notebook toy2020_2; there are toy2020_1, companion_ledger"),
-        (["notebooks", "toy2020_2"], "no notebook toy2020_2; there are"),
         (["verify", "--runs", "0"], "--runs must be 1 or more; it is 0"),
         (["redraw", ""], "give a figure or a notebook, such as FIGURE=fiez2019/1a"),
-        (["redraw", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'"),
         (["paper", "--seed", "-1"], "the seed must be 0 or more; it is -1"),
         (["paper", "--figure", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'; known are"),
     ],
@@ -668,7 +666,6 @@ def test_wrong_names_and_values_are_refused(refusal, arguments, message):
             "paper.yaml must have one entry for each notebook; correct toy2020_1, toy2020_2",
         ),
         ("toy2020_1.ipynb", "delta = 0.05", "delta = 1 / 20", "`delta = 1 / 20` is not `name = literal`"),
-        ("toy2020_1.ipynb", "delta = 0.05", "delta = [1, ", "`delta = [1,` is not `name = literal`"),
         ("toy2020_1.ipynb", '"parameters"', '"parameter"', "toy2020_1 has no parameter 'n_jobs'; it has none"),
     ],
 )

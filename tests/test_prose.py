@@ -11,19 +11,19 @@ to its last digit that is not 0.
 import re
 from pathlib import Path
 
-import nbformat
 import pandas as pd
 import pytest
+from notebook_files import NAMES, load
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMENT = re.compile(r"<!--\s*([\w/]+\.csv):(.*?)-->", re.S)
 
 
 def quotations():
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        for cell in nbformat.read(path, as_version=4).cells:
+    for name in NAMES:
+        for cell in load(name).cells:
             if cell.cell_type == "markdown":
-                yield from quoted_in(cell.source, f"{path.stem}-{cell.id}")
+                yield from quoted_in(cell.source, f"{name}-{cell.id}")
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         yield from quoted_in(path.read_text(encoding="utf-8"), path.stem)
 

@@ -1,14 +1,15 @@
 """The ledger is what the claims say: pages and boxes generated, every notebook of a paper confronted."""
 
 import re
+from functools import cache
 from math import inf
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import nbformat
 import pandas as pd
 import pytest
 from made_up import claim, leave
+from notebook_files import code_cells
 
 from bandits_companion import claims, errata, ledger, registry
 from bandits_companion.claims import table
@@ -19,6 +20,13 @@ from bandits_companion.verdicts import WORDS, Criterion
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "figures"
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
+@cache
+def committed_claims():
+    return ledger.read(FIGURES / "claims")
+
+
 OF_PAPERS = [name for name in NOTEBOOKS if not name.startswith("companion_")]
 LONG = "the pulls of $a_{1}$ are fewer " * 9
 
@@ -227,7 +235,7 @@ def test_the_table_of_figures_counts_kinds_apart_and_names_what_cannot_be_tested
 
 @pytest.mark.parametrize("name", OF_PAPERS)
 def test_every_notebook_of_a_paper_has_a_box_of_the_committed_claims(name):
-    claims = ledger.read(FIGURES / "claims")
+    claims = committed_claims()
     found = sentences(claims[claims["id"].str.startswith(f"{name}/")])
     box = ledger.box(name, claims)
     rows, places = [row for row in cells(box) if row[0]], re.findall(r"\.md#([^)]+)\)", box)
@@ -295,14 +303,13 @@ def test_every_notebook_of_a_paper_has_claims(name):
 @pytest.mark.parametrize("name", OF_PAPERS)
 def test_no_notebook_types_a_letter(name):
     """Claims are made by `claims.measured` and saved by `claims.save`, the only places where a letter can come from."""
-    cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
-    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    code = "\n".join(cell.source for cell in code_cells(name))
     assert "claims.save(" in code and "claims.measured(" in code
     assert not re.search(r"\bletter *=|\boutcome *=|Claim\(|Entry\(|claims_table|bandits_companion.*verdicts", code)
 
 
 def test_the_committed_claims_are_those_of_the_notebooks():
-    merged = ledger.read(FIGURES / "claims")
+    merged = committed_claims()
     pd.testing.assert_frame_equal(read_file(FIGURES / "claims.csv"), merged)
     assert set(merged["id"].str.partition("/")[0]) == set(OF_PAPERS)
 
@@ -310,12 +317,12 @@ def test_the_committed_claims_are_those_of_the_notebooks():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_committed_page_of_a_paper_is_generated(paper):
     page = (FIGURES / "ledger" / f"{paper}.md").read_text(encoding="utf-8")
-    assert page == ledger.page(paper, ledger.read(FIGURES / "claims"))
+    assert page == ledger.page(paper, committed_claims())
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_page_of_every_paper_has_every_sentence(paper):
-    claims = ledger.read(FIGURES / "claims")
+    claims = committed_claims()
     page, found = ledger.page(paper, claims), sentences(claims[claims["paper"] == paper])
     anchors = re.findall(r'<a id="([^"]+)"', page)
     assert len(set(anchors)) == len(anchors) and set(map(ledger.anchor, found.index)) <= set(anchors)
@@ -384,7 +391,7 @@ def test_a_word_that_changed_is_found(tmp_path, monkeypatch):
 
 
 def test_the_readme_shows_what_claims_csv_generates():
-    merged, readme = ledger.read(FIGURES / "claims"), (ROOT / "README.md").read_text(encoding="utf-8")
+    merged, readme = committed_claims(), (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = {"totals": ledger.totals_block(merged), "figures": ledger.figures_block(merged)}
     assert ledger.filled(readme, blocks) == readme, "run companion_ledger with out='..'"
 

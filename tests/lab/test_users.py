@@ -2,11 +2,10 @@
 
 import inspect
 import json
-from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
+from notebook_files import load
 from scipy import stats
 from simulated_users import DELTA, KINDS, UNSEEN, WARNED, Bench, User, got, judged, simulate_users
 
@@ -14,7 +13,6 @@ from bandits_lab import Lab
 from bandits_lib.fixed_confidence import bounded_rage, rage
 
 RUNS = 25
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks/companion_your_own_arms.ipynb"
 
 
 @pytest.fixture(scope="module", params=[0, 1])
@@ -32,6 +30,7 @@ def deaf(records):
     return judged(records.assign(texts=[[]] * len(records)))
 
 
+@pytest.mark.slow
 def test_two_users_of_each_kind_lose_nothing_and_are_right_or_warned():
     found = judged(simulate_users(2))
     assert list(found["kind"].unique()) == list(KINDS) and len(KINDS) >= 60
@@ -72,8 +71,7 @@ def test_errors_do_happen(records):
 
 def test_limits_are_stated_where_users_read_them():
     """A wrong answer is excused by a document only if the sentence is there."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4).cells
-    pages = [cell.source for cell in notebook if cell.cell_type == "markdown"]
+    pages = [cell.source for cell in load("companion_your_own_arms").cells if cell.cell_type == "markdown"]
     text = " ".join(" ".join([*pages, *map(inspect.getdoc, (rage, bounded_rage))]).split())
     stated = {user.wrong for user in KINDS.values()} - {"promised", WARNED, UNSEEN}
     assert len(stated) >= 5 and all(sentence in text for sentence in stated), [s for s in stated if s not in text]
@@ -82,12 +80,14 @@ def test_limits_are_stated_where_users_read_them():
 # --- the experiments can fail
 
 
+@pytest.mark.slow
 def test_an_experiment_depends_on_seed_kind_and_number_alone():
     alone = simulate_users(2, kinds=["honest"])
     beside = simulate_users(2, kinds=["restarts", "honest"]).iloc[2:].reset_index(drop=True)
     assert alone.equals(beside) and not alone["pulls"].equals(simulate_users(2, 1, ["honest"])["pulls"])
 
 
+@pytest.mark.slow
 def test_a_sentence_in_a_document_excuses_no_other_kind(monkeypatch):
     found = simulate_users(12, kinds=["one reading as sixteen"])
     assert found["wrong"].any() and not deaf(found)["silent"].any()

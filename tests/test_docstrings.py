@@ -20,36 +20,45 @@ def plain(item):
     return inspect.unwrap(getattr(item, "py_func", item))
 
 
-def exported():
-    """{dotted name: object} of every public function and class, and of the public methods of classes."""
-    for module, names in public_names().items():
-        for name in names:
-            item = getattr(importlib.import_module(module), name)
-            yield f"{module}.{name}", item
-            for key, value in vars(item).items() if inspect.isclass(item) else ():
-                if inspect.isfunction(value) and not key.startswith("_"):
-                    yield f"{module}.{name}.{key}", value
+def exported(module, names):
+    """Yield (name, object) of the public functions and classes of a module, and of the public methods of classes."""
+    for name in names:
+        item = getattr(importlib.import_module(module), name)
+        yield name, item
+        for key, value in vars(item).items() if inspect.isclass(item) else ():
+            if inspect.isfunction(value) and not key.startswith("_"):
+                yield f"{name}.{key}", value
 
 
-EXPORTED = dict(exported())
+each_module = pytest.mark.parametrize(("module", "names"), public_names().items(), ids=public_names())
 
 
-@pytest.mark.parametrize("item", EXPORTED.values(), ids=EXPORTED)
-def test_it_is_described(item):
+def faults(item):
+    """What numpydoc finds in the docstring of an object."""
     function, passed = plain(item), set()
     if hasattr(item, "_fields"):  # a NamedTuple has attributes in place of parameters
         passed = {"PR01", "PR02"}
     if inspect.isgeneratorfunction(function):  # numpydoc refuses Returns beside Yields
         passed = {"RT01"}
-    doc = get_doc_object(function)
-    assert not [fault for fault in validate(doc)["errors"] if fault[0] in DESCRIBED - passed]
+    return [fault for fault in validate(get_doc_object(function))["errors"] if fault[0] in DESCRIBED - passed]
 
 
-@pytest.mark.parametrize("item", EXPORTED.values(), ids=EXPORTED)
-def test_it_is_annotated(item):
+@each_module
+def test_every_name_is_described(module, names):
+    assert not {name: found for name, item in exported(module, names) if (found := faults(item))}
+
+
+def lacking(item):
+    """The parameters, and the result, that have no annotation."""
     function = plain(vars(item).get("__init__", item)) if inspect.isclass(item) else plain(item)
-    if inspect.isfunction(function):
-        signature = inspect.signature(function)
-        lacking = [name for name, given in signature.parameters.items() if given.annotation is given.empty]
-        lacking += ["return"] * (signature.return_annotation is signature.empty and not inspect.isclass(item))
-        assert set(lacking) <= {"self", "cls"}
+    if not inspect.isfunction(function):
+        return set()
+    signature = inspect.signature(function)
+    found = {name for name, given in signature.parameters.items() if given.annotation is given.empty}
+    result = signature.return_annotation is signature.empty and not inspect.isclass(item)
+    return (found | {"return"} if result else found) - {"self", "cls"}
+
+
+@each_module
+def test_every_name_is_annotated(module, names):
+    assert not {name: found for name, item in exported(module, names) if (found := lacking(item))}

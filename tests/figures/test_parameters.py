@@ -9,7 +9,8 @@ from bandits_lib.figures import parameters
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 KNOWN = {file.stem: parameters.read(file) for file in sorted(NOTEBOOKS.glob("*.ipynb"))}
-each_parameter = pytest.mark.parametrize("notebook, name", [(n, name) for n, known in KNOWN.items() for name in known])
+PUBLISHED = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8"))
+each_notebook = pytest.mark.parametrize("notebook", KNOWN)
 
 WRONG = {
     "int": ["a", "", None, 1.5, True, [5], -1, 0],
@@ -31,33 +32,32 @@ def wrong_values(notebook, name, default):
     return values
 
 
-@each_parameter
-def test_a_value_that_has_no_sense_is_refused_with_one_sentence(notebook, name):
-    default = KNOWN[notebook][name].default
-    for value in wrong_values(notebook, name, default):
-        with pytest.raises(ValueError) as refusal:
-            parameters.check(notebook, KNOWN[notebook], {name: value})
-        said = str(refusal.value)
-        assert said.startswith(f"{notebook}: {name} = {value!r} ") and "\n" not in said
-        assert said.endswith(f"; the notebook has {name} = {default!r}")
+@each_notebook
+def test_a_value_that_has_no_sense_is_refused_with_one_sentence(notebook):
+    for name, (default, _) in KNOWN[notebook].items():
+        for value in wrong_values(notebook, name, default):
+            with pytest.raises(ValueError) as refusal:
+                parameters.check(notebook, KNOWN[notebook], {name: value})
+            said = str(refusal.value)
+            assert said.startswith(f"{notebook}: {name} = {value!r} ") and "\n" not in said
+            assert said.endswith(f"; the notebook has {name} = {default!r}")
 
 
-@each_parameter
-def test_the_values_of_the_cell_and_of_the_papers_are_taken(notebook, name):
-    entry = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8"))[notebook]["parameters"]
-    for value in (KNOWN[notebook][name].default, entry.get(name, KNOWN[notebook][name].default)):
-        parameters.check(notebook, KNOWN[notebook], {name: value})
-        if not isinstance(value, str):
-            assert parameters.typed(repr(value)) == value
+@each_notebook
+def test_the_values_of_the_cell_and_of_the_papers_are_taken(notebook):
+    defaults = {name: default for name, (default, _) in KNOWN[notebook].items()}
+    for values in (defaults, PUBLISHED[notebook]["parameters"]):
+        parameters.check(notebook, KNOWN[notebook], values)
+        assert all(isinstance(value, str) or parameters.typed(repr(value)) == value for value in values.values())
 
 
-@pytest.mark.parametrize("notebook", KNOWN)
+@each_notebook
 def test_misspelt_names_are_refused_by_every_notebook(notebook):
     with pytest.raises(ValueError, match=f"{notebook} has no parameter 'rums'; it has .*runs"):
         parameters.check(notebook, KNOWN[notebook], {"rums": 5})
 
 
-@pytest.mark.parametrize("notebook", KNOWN)
+@each_notebook
 def test_the_listing_says_every_parameter_and_what_runs_leaves(notebook):
     said = parameters.listing(notebook, KNOWN[notebook])
     for name, parameter in KNOWN[notebook].items():
@@ -72,17 +72,10 @@ def test_the_listing_says_every_parameter_and_what_runs_leaves(notebook):
     [
         ("sizes", "5", "sizes = 5 is not a list: write '[5]'"),
         ("sizes", '["a"]', "sizes = ['a'] has the element 'a', which is not a whole number"),
-        ("sizes", "[]", "sizes = [] is empty"),
         ("shapes", "[10, 3]", "shapes = [10, 3] has the element 10, which is not a list"),
-        ("shapes", "[[10]]", "shapes = [[10]] has the element [10], which does not have 2 numbers"),
         ("shapes", "[[10, 3.5]]", "shapes = [[10, 3.5]] has the element [10, 3.5], which has the element 3.5, which"),
         ("sizes", "[250, 500, 250]", "sizes = [250, 500, 250] has the element 250 twice"),
-        ("runs", "0", "runs = 0 is not 1 or more"),
-        ("epsilon", "-0.1", "epsilon = -0.1 is not positive"),
         ("runs", "1e3", "runs = 1000.0 is not a whole number, without point or exponent"),
-        ("seed", "-1", "seed = -1 is not 0 or more"),
-        ("delta", "5", "delta = 5 is not between 0 and 1"),
-        ("n_jobs", "0", "n_jobs = 0 is not a number of processes"),
     ],
 )
 def test_what_is_said_of_wrong_values(name, text, said):

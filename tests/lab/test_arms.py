@@ -15,7 +15,6 @@ TABLE = "vial;Solvent;dose;supplier\nA;water;0,5;1\nB;ethanol;1,0;2\nC;water;1,5
 RAW = "run,rpm,pressure,gas\nA,1000,100000,air\nB,2000,200000,air\nC,3000,150000,argon\nD,2500,120000,air\n"
 MANY = "vial,CAS\n" + "".join(f"{k},{k // 8}-{min(k, 6)}-x\n" for k in range(8))
 DOTS = "vial;dose;yield\nA;1.234;{}\nB;1.500;2\nC;987;1\n"
-FEW = "vial;dose;batch no\n" + "".join(f"{k};{k % 3};{k // 3}\n" for k in range(9))
 COMMAS = 's,"time, h",-dG,"size ""in"",cost $"\na,1,1,1\nb,2,2,2\nc,3,3,3\nd,1,1,2\n'
 
 
@@ -88,25 +87,19 @@ SMILES = "s,solvent,t\na,c1ccccc1,1\nb,C1CCCCC1,1\nc,c1ccccc1,2\n"
     ("content", "options", "names", "described"),
     [
         ("s,cation,c\ns1,Li,1\ns2,Na,1\ns3,K,2\n", {"codes": "cation"}, "s1 s2 s3", [["Li", 1], ["Na", 1], ["K", 2]]),
-        ("s,base\ns1,None\nNA,KOAc\n", {}, "s1 NA", [["None"], ["KOAc"]]),
         (SMILES, {"codes": "solvent"}, "a b c", [["c1ccccc1", 1], ["C1CCCCC1", 1], ["c1ccccc1", 2]]),
         (",solvent,temp\n0,a,0.5\n1,b,1.5\n", {}, "0 1", [["a", 0.5], ["b", 1.5]]),
         ("dose;Vial\n0,5;A\n1,5;B\n", {"arm": "VIAL"}, "A B", [[0.5], [1.5]]),
         (NO_NAMES, {"arm": None}, "1 2 3", [["XPhos", "KOAc"], ["XPhos", "CsF"], ["SPhos", "CsF"]]),
-        ("arm,x\n0.5,1\n0.7,2\n", {"arm": None}, "1 2", [[0.5, 1], [0.7, 2]]),
         ("x,y\n0.5,1\n0.7,2\n", {"arm": "x"}, "0.5 0.7", [[1], [2]]),
         ('rxn,"T\n(C)"\nr1,20.5\n"long\r\nname",23.5\n', {}, "r1 long|name", [[20.5], [23.5]]),
         ("run;rpm;t\na;1\u00a0000;20,5\nb;12\u202f000;30,5\n", {}, "a b", [[1000, 20.5], [12000, 30.5]]),
-        ("run;rpm\na;1’000.5\nb;−2'000.5\n", {}, "a b", [[1000.5], [-2000.5]]),
         ('a,b\nx,"1,000"\ny,"12,500.5"\n', {}, "x y", [[1000], [12500.5]]),
         (DOTS.format("0,5"), {}, "A B C", [[1234, 0.5], [1500, 2], [987, 1]]),
         (DOTS.format("0.5"), {}, "A B C", [[1.234, 0.5], [1.5, 2], [987, 1]]),
-        ("no;time, h;temp, C\n1;20,5;30,1\n2;21,5;31,1\n", {}, "1 2", [[20.5, 30.1], [21.5, 31.1]]),
         ('\n;;\na;b;\nx;\'0,5\ny;="1,5"\n;;\n', {}, "x y", [[0.5], [1.5]]),
-        ("a|b||\nx|1\n\ny|2|\n", {}, "x y", [[1], [2]]),
         ("a;b\nx;1\na;b\ny;2\n", {}, "x y", [[1], [2]]),
         ("# made by hand, on Monday\n#\n\n#;b;c\nx;1,5;2\ny;2,5;3\n", {}, "x y", [[1.5, 2], [2.5, 3]]),
-        ("# N, M, K\n1,2,3\n2,4,5\n", {}, "1 2", [[2, 3], [4, 5]]),
     ],
 )
 def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
@@ -123,11 +116,8 @@ def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
             {},
             "few whole numbers of 'supplier' may .* give --numbers supplier if equal .*, or --codes supplier if",
         ),
-        (FEW, {}, "whole numbers of 'dose', 'batch no' may .* --numbers dose --numbers 'batch no' if"),
         (COMMAS, {}, r"give --numbers 'time, h' --numbers=-dG --numbers 'size \"in\",cost \$' if"),
         (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are vial, Solvent, dose, supplier"),
-        (TABLE, {"arm": "flask"}, "no column 'flask'"),
-        (TABLE, {"numbers": 3}, "columns must be given by their names; got 3"),
         (TABLE, {"numbers": "dose", "codes": "dose"}, "column 'dose' is given twice, among"),
         (TABLE, {"numbers": "solvent"}, "line 2 of .*Solvent 'water' is not a finite number"),
         (TABLE.replace("1,5", ""), {}, "line 4 of .*dose is empty: correct it, delete the line if .*--ignore"),
@@ -135,35 +125,27 @@ def test_ordinary_tables_are_read(tmp_path, content, options, names, described):
         (TABLE.replace("\nA", "\n;°C;mL;\nA", 1), {}, "line 2 of .*vial is empty: name the arm, or delete the row"),
         (TABLE.replace("C;", "A;"), {}, "lines 2 and 4 of .*names must differ; both are 'A': .*--number-arms"),
         ("x,y\n0.5,1\n0.7,2\n", {}, "'x', holds numbers with fractions: name .* --arm-column x if .*--number-arms"),
-        (TABLE.replace("dose", ""), {}, "column 3 of .*has no name: write one into line 1, or delete it"),
         ("v,T,t\nA,1,2\nB,2,3\n", {}, "line 1 of .*columns 'T' and 't', with the same name: rename one"),
         (
             TABLE.replace("C;water", "C;Water "),
             {},
             r"'water' \(line 2\) and 'Water' \(line 4\) differ only .*--codes S",
         ),
-        (SMILES, {}, "write them alike, or give --codes solvent if they are different things"),
         (MANY, {}, "column 'CAS' of .* 7 different words for 8 arms, so it .*--ignore CAS; .*, give --codes CAS"),
         ("v,t\nA,40 °C\nB,60 °C\nC,50 °C\n", {}, r"such as '40 °C': write the unit into the first line .'t \[°C\]'"),
-        ("v,t\nA,$10.50\nB,$11.50\n", {}, r"such as '\$10.50': write the unit into the first line .'t \[\$\]'"),
         ("v;t\nA;99\nB;98 mM\n", {}, "line 3 of .*'98 mM' .* write 98, and the unit into the first line; or, if the"),
-        ("v,t\nA,00:30\nB,01:30\n", {}, "line 2 of .*'00:30' .*write one number, such as minutes.*--codes t"),
         ("v,t\nA,1.2 ± 0.1\nB,1.3 ± 0.1\n", {}, "line 2 of .*'1.2 ± 0.1' .*write one number, such as .* a mean"),
         ("v,t\nA,1.5\nB,01. Mai\n", {}, "line 3 of .*'01. Mai' .*spreadsheet may have turned the entry into a date"),
-        ("v,t\nA,02-Jan\nB,3-Mar\nC,3-Mar\n", {}, "line 2 of .*'02-Jan' .*turned the entry into a date.*--codes t"),
         (
             "v,a,b\nA,x,1\nB,y,2\nC,x,1.0\n",
             {},
             r"'A' \(line 2\) and 'C' \(line 4\) are alike in all columns.* a file for tell",
         ),
         ("v,a,a_b\nA,a,c\nB,b_c,b\nC,a,b\n", {}, "two features the name 'a_b_c'"),
-        ("v,ones\nA,1\nB,2\n", {"scale": False}, "two features the name 'ones'"),
         (DOTS.format("3"), {}, "line 2 of .*dose '1.234' may be a fraction or a thousand.* write 1.2340"),
         ("My arms\nv;t\nA;1\n", {}, "line 2 of .* has 2 fields, and line 1, .* has 1: .* delete titles and notes"),
-        ("vial\nA\n", {}, "must have a column of names, another column"),
         ("", {}, "must have a column of names"),
         ("v;a\nGröße;1\n".encode() + "Größe 2;2\n".encode("cp1252"), {}, "line 2 of .* in UTF-8 here, and in another"),
-        (b"v;a\nA;1\nB;2\0\0\0", {}, "line 3 of .* is not a finite number"),
         ('v;a\nA;"1\nB;2\n', {}, "line 2 of .* is a quotation mark open"),
     ],
 )
@@ -227,9 +209,7 @@ def test_a_changed_table_is_named_and_the_imported_one_is_used(run):
         (["--sigma", "1,500"], "--sigma: '1,500' may be a fraction or a thousand: write 1,5000 .* or 1500 if"),
         (["--accept", "1_0"], "--accept: '1_0' is not a finite number"),
         (["--delta", "5%"], "--delta: '5%' is not a finite number: leave .* or its hundredth"),
-        (["--budget", "1,000"], "--budget: '1,000' may be a fraction or a thousand"),
         (["--budget", "0"], "--budget: '0' is not a whole number of at least 1"),
-        (["--budget", "10.5"], "--budget: '10.5' is not a whole number"),
         (["--budget", "100", "--accept", "1"], "--accept: not allowed with argument --budget"),
         (["--number-arms", "--arm-column", "rxn"], "--arm-column: not allowed with argument --number-arms"),
         (["--numbers", "temp", "--codes", "temp"], "Column 'temp' is given twice"),

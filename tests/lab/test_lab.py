@@ -53,14 +53,11 @@ def test_an_algorithm_that_answers_at_once():
     ("sample", "words"),
     [
         (of([3, 0, 0], [1.0, 0, 0]), "told 3 measurements of arm 0 but only 1"),
-        (of([0, 1, 0], [0, 1.0, 0]), "told 1 measurement of arm 1 but only 0"),
         (of([1, 0, 0], [np.nan, 0, 0]), "finite"),
         (Sample(np.array([1, 0, 0]), np.array([1e200, 0, 0]), np.array([np.inf, 0, 0])), "choose a larger unit"),
         (of([1, 0, 0], [1.0, 2.0, 0]), "arm 1: count is 0"),
-        (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([1.0, 0, 4.0])), "arm 2: count is 0"),
         (Sample(np.array([1, 0, 0]), np.array([4.0, 0, 0]), np.array([1.0, 0, 0])), "below sum"),
         (Sample(np.array([1.0, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
-        (Sample(np.array([-1, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
         (of([1, 0], [1.0, 0]), "shape"),
     ],
 )

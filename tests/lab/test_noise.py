@@ -275,9 +275,7 @@ def test_the_size_of_a_pilot_is_the_least_that_will_do(factor, delta):
         (lambda: sigma_upper(Sample(np.array([2]), np.array([np.nan]), np.array([1.0])), 0.05), "must be finite"),
         (lambda: sigma_upper(Sample.of([0, 0], [1.0, 2.0], 1), 0.0), "delta"),
         (lambda: pilot_size(1.0, 0.05), "factor, .* must be above 1"),
-        (lambda: pilot_size(np.nan, 0.05), "factor, .* must be above 1"),
         (lambda: pilot_size(1 + 1e-9, 0.05), "more than 1e"),
-        (lambda: pilot_size(1.5, 1.0), "delta"),
         (lambda: pilot_size(1.5, 0.05, n_arms=2.5), "n_arms"),
     ],
 )

@@ -1,5 +1,6 @@
 """Generators, play, unroll: what the world owes an algorithm, with toy algorithms that show each case."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from numba import njit
 
 from bandits_lib import LinearBandit, Result, Sample, play
+from bandits_lib.fixed_budget import linucb
 from bandits_lib.protocol import Loop, total, unroll
 
 PROBLEM = LinearBandit(np.eye(3), theta=[0.0, 1.0, 2.0])
@@ -64,6 +66,12 @@ def test_max_pulls_cuts_where_the_unrolled_algorithm_is_cut(limit):
     assert compiled.stopped == opened.stopped == (limit >= 16)
     assert (compiled.result is None) == (not compiled.stopped)
     assert compiled.counts.sum() <= limit
+
+
+def test_a_rule_that_stops_at_max_pulls_has_stopped():
+    rule = partial(linucb, PROBLEM.arms, budget=20)
+    runs = [play(rule(), PROBLEM, np.random.default_rng(0), max_pulls=limit) for limit in (19, 20)]
+    assert [run.stopped for run in runs] == [False, True]
 
 
 def test_a_batch_that_would_pass_max_pulls_is_not_pulled_at_all():

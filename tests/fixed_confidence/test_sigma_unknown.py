@@ -1,5 +1,7 @@
 """Rules that learn sigma from replicates: the width is Student's quantile."""
 
+from math import ceil, log
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -40,6 +42,22 @@ def test_rage_learns_sigma_in_any_unit(sigma):
     problem = LinearBandit(ARMS, theta=sigma * np.array([1.0, 0.2]), sigma=sigma)
     made = rage(ARMS, delta=0.05, sigma=None, scale=None)
     assert play(made, problem, np.random.default_rng(1)).result.recommendation == problem.best_item
+
+
+def test_rage_learns_sigma_from_the_replicates_of_all_phases():
+    problem = LinearBandit(ARMS, theta=[1.0, 0.7])
+    made, rng, samples = rage(ARMS, delta=0.05, sigma=None), np.random.default_rng(0), []
+    with pytest.raises(StopIteration) as stop:
+        counts = next(made)
+        while True:
+            samples.append(problem.pull(counts, rng))
+            counts = made.send(samples[-1])
+    history = stop.value.value.history
+    assert len(history) > 2
+    for t, phase in enumerate(history[1:], start=2):
+        squares, df = map(sum, zip(*map(squares_within, samples[: t - 1]), strict=True))
+        wanted = ceil(2 * squares / df * 4**t * 1.1 * phase.design_value * log(3**2 * t**2 / 0.05))
+        assert phase.counts.sum() == max(wanted, 20 * np.count_nonzero(phase.counts))
 
 
 def test_replicates_that_are_all_equal_are_refused():

@@ -132,6 +132,7 @@ assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
 """
 
 
+@pytest.mark.slow
 def test_three_processes_that_tell_the_same_and_other_measurements_at_the_same_time(path, tmp_path):
     lab = Lab(endless([[1.0]]), path)
     lab._missing[:] = 120  # tickets for so many
@@ -334,8 +335,9 @@ def test_the_names_of_the_arms_are_kept_and_checked(path):
         with pytest.raises(ValueError) as refused:
             Lab(patient(ARMS), path, names=wrong)
         assert f"another experiment: {words}. To go on" in str(refused.value)
-    with pytest.raises(ValueError, match="unit is 'mV' in the log and 'V' here"):
-        Lab(patient(ARMS), path, unit="V")
+    for unit in ("V", "MV"):
+        with pytest.raises(ValueError, match=f"unit is 'mV' in the log and '{unit}' here"):
+            Lab(patient(ARMS), path, unit=unit)
     with pytest.raises(ValueError, match="there must be one name for each of the 3 arms; got 2"):
         Lab(patient(ARMS), names=["a", "b"])
     with pytest.raises(ValueError, match="names must differ"):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandits_lib import Sample
 from bandits_lib.elimination import basel_delta
 from bandits_lib.numerics.least_squares import least_squares, norms, weighted_least_squares
 from bandits_lib.numerics.ties import argmax
@@ -43,8 +44,6 @@ def test_aggregated_least_squares_is_least_squares_on_single_rewards(rank):
     sigma = rng.uniform(0.5, 2, 7)
     pulled = rng.integers(0, 6, 60)
     rewards = rng.standard_normal(60)
-    from bandits_lib import Sample
-
     sample = Sample.of(pulled, rewards, 7)
     for fit, sd in ((least_squares(arms, sample), np.ones(7)), (weighted_least_squares(arms, sample, sigma), sigma)):
         np.testing.assert_allclose(fit.theta_hat, raw_least_squares(arms, pulled, rewards, sd), atol=1e-10)
@@ -52,6 +51,13 @@ def test_aggregated_least_squares_is_least_squares_on_single_rewards(rank):
         np.testing.assert_allclose(fit.inverse, np.linalg.pinv(information, rcond=1e-12), atol=1e-9)
         y = arms[0] - arms[1]
         assert norms(fit.inverse, y[None, :])[0] == pytest.approx(y @ fit.inverse @ y)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_what_can_be_estimated_does_not_depend_on_the_unit(unit):
+    arms = unit * np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    fit = least_squares(arms, Sample.of([0, 1], [1.0, 2.0], 2))
+    assert fit.estimable(unit * np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 1e-3]])).tolist() == [True, False]
 
 
 def test_basel_shares_add_up_to_delta_and_the_papers_do_not():

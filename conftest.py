@@ -22,9 +22,8 @@ PARTS = 12  # of the second tier: `make test-part` runs one of them, each takes 
 LONG = """
     tests/test_book.py tests/test_error_rates.py tests/companion/test_published.py tests/lab/test_users.py
     tests/numerics/test_kernel_cache.py tests/test_processors.py tests/test_jupyterlab.py
-    tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_5_many_arms.ipynb
-    notebooks/jedra2020_3_track_and_stop.ipynb notebooks/jedra2020_4_sphere.ipynb tests/simulate/test_monte_carlo.py
-    tests/lab/test_log.py notebooks/companion_your_own_arms.ipynb tests/plain/test_fixed_confidence.py
+    tests/test_notebooks.py notebooks/jedra2020_5_many_arms.ipynb notebooks/jedra2020_3_track_and_stop.ipynb
+    notebooks/jedra2020_4_sphere.ipynb notebooks/companion_your_own_arms.ipynb tests/test_contract.py
 """.split()
 
 
@@ -57,9 +56,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def unit(item):
-    """What stays in one part: a file, or what it tests of one notebook."""
-    told = getattr(item, "callspec", None)
-    return item.path.as_posix(), str(told.params.get("notebook", "")) if told else ""
+    """What stays in one part: a file, or what it tests of one notebook, one seed of the simulated users or one name."""
+    told = item.callspec.params if hasattr(item, "callspec") else {}
+    return item.path.as_posix(), str(next((told[name] for name in ("notebook", "records", "name") if name in told), ""))
 
 
 @pytest.fixture(autouse=True)

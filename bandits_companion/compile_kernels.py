@@ -34,6 +34,7 @@ ARGUMENTS: dict[str, Any] = {  # values of the arguments that rules require
 }
 VARIANTS: dict[str, list[dict]] = {  # options of the rules that run other kernels with other options
     "gse": [{}, {"projection": "first3"}, {"design": "greedy"}, {"design": "greedy", "model": "logistic"}],
+    "l_t3c": [{}, {"leader": "best"}],
     "lingape": [{}, {"rule": "greedy"}],
     "lingape_budget": [{}, {"rule": "greedy"}, {"formula": "code"}],
     "linucb": [{}, {"mode": "disjoint"}],

@@ -9,12 +9,11 @@ from functools import partial
 
 import cloudpickle
 import numpy as np
-import pandas as pd
 import pytest
 
 from bandits_lab import Lab
 from bandits_lab.experiment import PLAYED
-from bandits_lib import LinearBandit, Result, fixed_budget, fixed_confidence, monte_carlo, play, rule, variance
+from bandits_lib import LinearBandit, Result, fixed_budget, fixed_confidence, play, rule, variance
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,
@@ -174,9 +173,18 @@ IN_THE_WORLD = ON_ARMS | {name: (make, SPHERE) for name, make in ON_THE_SPHERE.i
 EVERY = IN_THE_WORLD | {name: (make, EASY) for name, make in VARIANCE.items()}
 FOR_ITEMS = {name: make for name, make in ALGORITHMS.items() if ranks_items(name)}
 
+# Their functions are compiled once more, which takes seconds, where Python calls them, as a Lab does.
+CALLED = ("fws", "sphere", "bayes_gap", "ucb_glm", "linucb", "lingape_budget")
+
+
+def opened(table):
+    """Return the parameters of a test that opens the loops of the rules in a table."""
+    second_tier = {name: [pytest.mark.slow] * name.startswith(CALLED) for name in table}
+    return [pytest.param(*values, id=name, marks=second_tier[name]) for name, values in table.items()]
+
+
 each = pytest.mark.parametrize("make", ALGORITHMS.values(), ids=ALGORITHMS.keys())
 each_on_arms = pytest.mark.parametrize(("make", "problem"), ON_ARMS.values(), ids=ON_ARMS.keys())
-each_in_the_world = pytest.mark.parametrize(("make", "problem"), IN_THE_WORLD.values(), ids=IN_THE_WORLD.keys())
 each_rule = pytest.mark.parametrize(("make", "problem"), EVERY.values(), ids=EVERY.keys())
 each_with_a_budget = pytest.mark.parametrize(
     ("make", "problem"), [(BUDGETED[name], ON_ARMS[name][1]) for name in BUDGETED], ids=BUDGETED
@@ -184,9 +192,6 @@ each_with_a_budget = pytest.mark.parametrize(
 each_for_items = pytest.mark.parametrize("make", FOR_ITEMS.values(), ids=FOR_ITEMS.keys())
 each_on_both = pytest.mark.parametrize(
     ("make", "problem"), [*IN_THE_WORLD.values(), *ON_ITEMS.values()], ids=[*IN_THE_WORLD, *ON_ITEMS]
-)
-each_on_everything = pytest.mark.parametrize(
-    ("make", "problem"), [*EVERY.values(), *ON_ITEMS.values()], ids=[*EVERY, *ON_ITEMS]
 )
 
 
@@ -207,27 +212,15 @@ def test_every_algorithm_is_under_contract():
     assert {*fixed_confidence.__all__, *fixed_budget.__all__} == {function(name).__name__ for name in IN_THE_WORLD}
 
 
-@each_on_everything
-def test_same_streams_same_result(make, problem):
-    runs = [play(fresh(make, problem), problem, np.random.default_rng(1)) for _ in range(2)]
-    same(runs[0].result, runs[1].result)
-    assert (runs[0].counts == runs[1].counts).all()
-
-
-@each_on_everything
-def test_play_equals_unrolled_equals_lab(make, problem):
+@pytest.mark.parametrize(("make", "problem"), opened(EVERY | ON_ITEMS))
+def test_play_equals_unrolled(make, problem):
     played = play(fresh(make, problem), problem, np.random.default_rng(1))
-    opened = play(unroll(fresh(make, problem)), problem, np.random.default_rng(1))
-    lab, rng, counts = Lab(fresh(make, problem)), np.random.default_rng(1), 0
-    while (wanted := lab.ask()) is not None:
-        lab.tell(problem.pull(wanted, rng))
-        counts = counts + wanted
-    for result, pulled in ((opened.result, opened.counts), (lab.result, counts)):
-        same(played.result, result)
-        assert (played.counts == pulled).all()
+    in_single_pulls = play(unroll(fresh(make, problem)), problem, np.random.default_rng(1))
+    same(played.result, in_single_pulls.result)
+    assert (played.counts == in_single_pulls.counts).all()
 
 
-@each_rule
+@pytest.mark.parametrize(("make", "problem"), opened(EVERY))
 def test_a_log_opened_half_way_ends_where_the_simulation_ends(make, problem, tmp_path):
     played = play(fresh(make, problem), problem, np.random.default_rng(1))
     path, rng, told, half = tmp_path / "log.jsonl", np.random.default_rng(1), 0, played.counts.sum() / 2
@@ -240,7 +233,7 @@ def test_a_log_opened_half_way_ends_where_the_simulation_ends(make, problem, tmp
     same(played.result, lab.result)
 
 
-@each_in_the_world
+@pytest.mark.parametrize(("make", "problem"), opened(IN_THE_WORLD))
 def test_requests_are_non_negative_integers_that_add_up(make, problem):
     rule = fresh(make, problem)
     algorithm, rng, pulled, reply = unroll(rule), np.random.default_rng(1), 0, None
@@ -265,7 +258,7 @@ def phases_add_up(history, pulled):
     assert (sum(entry.counts for entry in history) == pulled).all()
 
 
-@each_in_the_world
+@pytest.mark.parametrize(("make", "problem"), opened(IN_THE_WORLD))
 def test_records_of_single_pulls_change_nothing(make, problem):
     rule = fresh(make, problem)
     traced = play(rule, problem, np.random.default_rng(1), trace=7)
@@ -282,14 +275,12 @@ def test_records_of_single_pulls_change_nothing(make, problem):
 
 
 @each_on_both
-def test_an_easy_instance_is_answered_in_20_of_20_seeds(make, problem):
-    answers = [
-        play(fresh(make, problem, s), problem, np.random.default_rng(s)).result.recommendation for s in range(20)
-    ]
+def test_an_easy_instance_is_answered(make, problem):
+    answers = [play(fresh(make, problem, s), problem, np.random.default_rng(s)).result.recommendation for s in range(5)]
     if problem is SPHERE:
         assert max(sphere_regret(problem, answer) for answer in answers) <= 0.5
     else:
-        assert answers == [problem.best_item] * 20
+        assert answers == [problem.best_item] * 5
 
 
 @each_for_items
@@ -335,7 +326,7 @@ def test_the_budget_is_never_exceeded(make, problem, budget):
         assert run.stopped and run.counts.sum() <= budget
 
 
-@pytest.mark.parametrize("budget", [0, -1, 10.5, np.nan, np.inf, "many", None, True])
+@pytest.mark.parametrize("budget", [0, 10.5, True])
 @each_with_a_budget
 def test_a_budget_that_is_none_is_refused(make, problem, budget):
     with pytest.raises(ValueError, match="budget must be a whole number of pulls, at least .* got ") as error:
@@ -354,9 +345,6 @@ def test_identical_arms_are_allowed_with_a_budget(make, problem):
 
 BAD_ARMS = {
     "nan": (np.array([[1.0, np.nan], [0.0, 1.0]]), r"arms\[0, 1\] is nan"),
-    "infinite": (np.array([[1.0, np.inf], [0.0, 1.0]]), "arms must be finite"),
-    "flat": (np.ones(3), "arms must be a matrix"),
-    "none": (np.empty((0, 2)), "arms must not be empty"),
     "zero": (np.zeros((2, 2)), "arms must not all be zero"),
     "identical": (np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), "rows 0 and 2 are identical"),
 }
@@ -365,7 +353,6 @@ BAD_ITEMS = {
     "too wide": (np.eye(2), np.eye(3), "items must have the same number of columns"),
     "outside": (np.array([[1.0, 0.0], [2.0, 0.0]]), np.eye(2), "span of the arms"),
     "nan": (np.eye(2), np.array([[1.0, np.nan]]), r"items\[0, 1\] is nan"),
-    "none": (np.eye(2), np.empty((0, 2)), "items must not be empty"),
 }
 
 
@@ -439,14 +426,14 @@ TOLD_DELTA = RULES | {name: EVERY_RULE[name] for name in ("h_rage", "lingape_bud
 TOLD_SIGMA = {name: rule for name, rule in (RULES | BUDGET_RULES).items() if name not in ("bounded_rage", "ucb_glm")}
 
 
-@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, np.nan, "a", None])
+@pytest.mark.parametrize("delta", [0, 1, np.nan])
 @pytest.mark.parametrize("rule", TOLD_DELTA.values(), ids=TOLD_DELTA.keys())
 def test_delta_outside_its_range_is_refused(rule, delta):
     with pytest.raises(ValueError, match="delta must lie strictly between 0 and 1"):
         next(rule(delta=delta))
 
 
-@pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, np.ones(4)])
+@pytest.mark.parametrize("sigma", [0.0, np.nan])
 @pytest.mark.parametrize("rule", TOLD_SIGMA.values(), ids=TOLD_SIGMA.keys())
 def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
     with pytest.raises(ValueError, match="sigma must be"):
@@ -457,9 +444,7 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
     ("wrong", "words"),
     [
         ({"sigma_min": 0.0}, "sigma_min must be positive and finite"),
-        ({"sigma_min": -1.0}, "sigma_min must be positive and finite"),
         ({"sigma_max": np.nan}, "sigma_max must be positive and finite"),
-        ({"sigma_max": np.inf}, "sigma_max must be positive and finite"),
         ({"sigma_min": 2.0}, "sigma_min must not exceed sigma_max"),
     ],
 )
@@ -469,111 +454,43 @@ def test_bounds_that_are_no_standard_deviations_are_refused(rule, wrong, words):
         next(rule(**wrong))
 
 
+WRONG = {
+    "rage": {"delta_schedule": "euler", "log_items": "both", "eliminate": "none", "epsilon": 0.0, "accept": np.nan},
+    "rage_halving": {"objective": "worst", "log_items": "both"},
+    "bounded_rage": {"growth": np.nan},
+    "xy_static": {"phases": "even", "start": 1, "growth": 1.0},
+    "xy_oracle": {
+        "growth": np.inf,
+        "theta_star": np.full(3, np.nan),
+        "phases": "even",
+        "batches": "pulls",
+        "stop": "no",
+    },
+    "xy_adaptive": {"ratio": "both", "start": "none"},
+    "alba": {"growth": 1.5, "theta_bound": np.nan},
+    "lazy_track_and_stop": {"initial": "first", "design": "optimal", "u": 0.0, "delta_schedule": "basel"}
+    | {"threshold": "chernoff", "allocation": -np.ones(5), "update": [1, 2.5]},
+    "lingape": {"rule": "random", "epsilon": -1.0, "theta_bound": 0.0, "ridge": 0.0},
+    "lin_game": {"u": 0.0},
+    "fws": {"threshold": "chernoff"},
+    "l_t3c": {"delta_schedule": -1.0, "leader": "worst", "rng": 0},
+    "gse": {"model": "probit", "design": "best", "keep": "half", "remainder": "first", "rounding": "pukelsheim"}
+    | {"projection": "first4", "eta": 2.5, "ridge": 0.0},
+    "linucb": {"mode": "hybrid", "alpha": -1.0, "ridge": 0.0},
+    "lingape_budget": {"rule": "random", "formula": "text", "theta_bound": 0.0, "ridge": 0.0},
+    "ucb_glm": {"alpha": None, "delta": 0.0, "width": "root", "ridge": 0.0},
+    "bayes_gap": {"kernel": np.eye(3), "formula": "both", "epsilon": np.inf, "eta": 0.0},
+    "peace": {"objective": "both", "draws": 5},
+    "h_rage": {"burn_in": 1000.5, "objective": "all", "log_items": "both"},
+    "head": {"share": np.nan},
+    "separate_arm_estimator": {"criterion": "best", "subsets": 0, "candidates": 4},
+    "sphere_track_and_stop": {"d": 2.5, "epsilon": 0.0, "stop": "soon", "share": 0.5, "u": 0.0, "c": np.nan}
+    | {"delta_schedule": "basel", "growth": -0.1},
+}
+
+
 @pytest.mark.parametrize(
-    ("rule", "option", "value"),
-    [
-        ("rage", "delta_schedule", "euler"),
-        ("rage", "log_items", "both"),
-        ("rage", "eliminate", "none"),
-        ("rage", "epsilon", 0.0),
-        ("rage", "accept", -0.1),
-        ("rage", "accept", np.nan),
-        ("rage_halving", "objective", "worst"),
-        ("rage_halving", "log_items", "both"),
-        ("bounded_rage", "growth", 1.0),
-        ("bounded_rage", "growth", np.inf),
-        ("bounded_rage", "growth", np.nan),
-        ("bounded_rage", "growth", "2"),
-        ("xy_static", "phases", "even"),
-        ("xy_static", "start", 1),
-        ("xy_static", "growth", 1.0),
-        ("xy_oracle", "growth", np.inf),
-        ("xy_oracle", "theta_star", np.ones(2)),
-        ("xy_oracle", "theta_star", np.full(3, np.nan)),
-        ("xy_oracle", "phases", "even"),
-        ("xy_oracle", "batches", "pulls"),
-        ("xy_oracle", "stop", "never"),
-        ("xy_adaptive", "ratio", "both"),
-        ("xy_adaptive", "start", "none"),
-        ("alba", "growth", 1.5),
-        ("alba", "theta_bound", np.nan),
-        ("lazy_track_and_stop", "update", "never"),
-        ("lazy_track_and_stop", "update", 0),
-        ("lazy_track_and_stop", "update", 2.5),
-        ("lazy_track_and_stop", "update", [1, 2.5]),
-        ("lazy_track_and_stop", "update", ["a"]),
-        ("lazy_track_and_stop", "update", None),
-        ("lazy_track_and_stop", "update", [0, 4]),
-        ("lazy_track_and_stop", "initial", "first"),
-        ("lazy_track_and_stop", "design", "optimal"),
-        ("lazy_track_and_stop", "u", 0.0),
-        ("lazy_track_and_stop", "delta_schedule", "basel"),
-        ("lazy_track_and_stop", "delta_schedule", -1.0),
-        ("lazy_track_and_stop", "threshold", "chernoff"),
-        ("lazy_track_and_stop", "allocation", -np.ones(5)),
-        ("lingape", "rule", "random"),
-        ("lingape", "epsilon", -1.0),
-        ("lingape", "theta_bound", 0.0),
-        ("lingape", "ridge", 0.0),
-        ("lin_game", "u", 0.0),
-        ("fws", "threshold", "chernoff"),
-        ("l_t3c", "delta_schedule", "basel"),
-        ("l_t3c", "leader", "worst"),
-        ("l_t3c", "rng", 0),
-        ("gse", "model", "probit"),
-        ("gse", "design", "best"),
-        ("gse", "keep", "half"),
-        ("gse", "remainder", "first"),
-        ("gse", "rounding", "pukelsheim"),
-        ("gse", "projection", "first4"),
-        ("gse", "eta", 1),
-        ("gse", "eta", 2.5),
-        ("gse", "eta", "2"),
-        ("gse", "ridge", 0.0),
-        ("linucb", "mode", "hybrid"),
-        ("linucb", "alpha", -1.0),
-        ("linucb", "ridge", 0.0),
-        ("lingape_budget", "rule", "random"),
-        ("lingape_budget", "formula", "text"),
-        ("lingape_budget", "theta_bound", 0.0),
-        ("lingape_budget", "ridge", 0.0),
-        ("ucb_glm", "alpha", None),
-        ("ucb_glm", "alpha", 0.0),
-        ("ucb_glm", "delta", 0.0),
-        ("ucb_glm", "width", "root"),
-        ("ucb_glm", "ridge", 0.0),
-        ("bayes_gap", "kernel", "rbf"),
-        ("bayes_gap", "kernel", np.eye(3)),
-        ("bayes_gap", "kernel", np.triu(np.ones((5, 5)))),
-        ("bayes_gap", "formula", "both"),
-        ("bayes_gap", "epsilon", -0.1),
-        ("bayes_gap", "epsilon", np.inf),
-        ("bayes_gap", "eta", 0.0),
-        ("peace", "objective", "both"),
-        ("peace", "draws", 5),
-        ("h_rage", "burn_in", "practice"),
-        ("h_rage", "burn_in", 1000.5),
-        ("h_rage", "burn_in", None),
-        ("h_rage", "burn_in", np.ones(4)),
-        ("h_rage", "burn_in", np.zeros(5)),
-        ("h_rage", "objective", "all"),
-        ("h_rage", "log_items", "both"),
-        ("head", "share", 0.0),
-        ("head", "share", 1.0),
-        ("head", "share", np.nan),
-        ("separate_arm_estimator", "criterion", "best"),
-        ("separate_arm_estimator", "subsets", 0),
-        ("separate_arm_estimator", "candidates", 4),
-        ("sphere_track_and_stop", "d", 1),
-        ("sphere_track_and_stop", "d", 2.5),
-        ("sphere_track_and_stop", "epsilon", 0.0),
-        ("sphere_track_and_stop", "stop", "soon"),
-        ("sphere_track_and_stop", "share", 0.5),
-        ("sphere_track_and_stop", "u", 0.0),
-        ("sphere_track_and_stop", "c", np.nan),
-        ("sphere_track_and_stop", "delta_schedule", "basel"),
-        ("sphere_track_and_stop", "growth", -0.1),
-    ],
+    ("rule", "option", "value"), [(rule, *wrong) for rule, options in WRONG.items() for wrong in options.items()]
 )
 def test_unknown_options_are_refused(rule, option, value):
     with pytest.raises(ValueError, match=rf"\b{option}\b.* must"):
@@ -767,18 +684,6 @@ def test_a_rule_of_ones_own_travels_by_value():
     assert next(sent(EASY.arms).again(arms=np.eye(2))).tolist() == [3, 3]
     run = play(sent(EASY.arms), EASY, np.random.default_rng(0))
     assert run.stopped and run.counts.tolist() == [3] * 5
-
-
-def test_other_processes_play_a_rule_by_its_name():
-    told = partial(rage, delta=0.05)
-    here, there = (
-        monte_carlo({"rage": partial(by, told)}, EASY, runs=4, seed=3, n_jobs=jobs, progress=False) for jobs in (1, 2)
-    )
-    pd.testing.assert_frame_equal(here.drop(columns="seconds"), there.drop(columns="seconds"))
-
-
-def by(told, problem, rng):
-    return told(problem.arms)
 
 
 def test_arguments_of_every_kind_are_kept():

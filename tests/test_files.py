@@ -14,8 +14,7 @@ import pytest
 from made_up import claim
 
 from bandits_companion import claims
-from bandits_lab import Lab
-from bandits_lib import LinearBandit, Sample, files, monte_carlo, rule
+from bandits_lib import LinearBandit, files, monte_carlo
 from bandits_lib.figures import results
 from bandits_lib.files import atomic_write, locked
 from bandits_lib.fixed_confidence import rage
@@ -69,29 +68,6 @@ def judged(folder):
     return len(found)
 
 
-@rule
-def endless(arms):
-    yield np.array([10**9])
-
-
-def reward(n):
-    return float(np.random.default_rng(n).standard_normal())
-
-
-def tell(folder, n):
-    folder.mkdir(exist_ok=True)
-    lab = Lab(endless([[1.0]]), folder / "lab.jsonl")
-    assert len(lab.log) == n
-    lab.tell(Sample.of([0], [reward(n)], 1))
-
-
-def told(folder):
-    """What a Lab reads; of a record that a kill cut short it warns, and the record was never acknowledged."""
-    sums = [float(sample.sums[0]) for sample in Lab(endless([[1.0]]), folder / "lab.jsonl").log]
-    assert sums == list(map(reward, range(len(sums))))
-    return len(sums)
-
-
 RUNS = 3  # of a step
 
 
@@ -116,12 +92,13 @@ def simulated(folder):
 KINDS = {  # at least so many writes in a step
     "figures": (draw, drawn, 5),
     "claims": (judge, judged, 1),
-    "lab": (tell, told, 1),
     "runs": (simulate, simulated, RUNS),
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["claims", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("figures", "runs"))]
+)
 def test_a_kill_at_any_write_leaves_the_old_file_or_the_new_one_or_whole_records(kind, killed_at_every_write):
     work, found, writes = KINDS[kind]
     assert killed_at_every_write(f"from test_files import {work.__name__} as work, {found.__name__} as found") >= writes
@@ -143,6 +120,7 @@ def write_thirty(folder, first):
         atomic_write(folder / "whole.txt", str(first // 30) * LONG)
 
 
+@pytest.mark.slow
 def test_two_writers_and_a_reader_lose_nothing(tmp_path):
     start = multiprocessing.get_context("spawn")
     writers = [start.Process(target=write_thirty, args=(tmp_path, first)) for first in (0, 30)]

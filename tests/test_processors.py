@@ -10,9 +10,7 @@ import pickle
 import subprocess
 import sys
 
-import nbformat
 import numpy as np
-import processors_notebooks
 import pytest
 from processors_imitated import ROOT, environment, imitations, kernels, runnable
 from processors_instances import differences
@@ -60,6 +58,7 @@ def test_nothing_depends_on_the_processor(name, here, solve):
     assert not differing, f"{len(differing)} of {results} differ:\n" + "\n".join(differing)
 
 
+@pytest.mark.slow
 def test_there_is_something_to_compare(here):
     """Where NumPy brings OpenBLAS, at least two of its kernels run."""
     rows, lines = here
@@ -79,36 +78,3 @@ def test_one_bit_is_a_difference():
         ("rage", "pulls"),
         ("rage", "refusal"),
     ]
-
-
-@pytest.mark.parametrize(
-    "change, differ",
-    [
-        ({}, []),
-        ({"png": "BBBB"}, []),
-        ({"text": "0.123457"}, [1]),
-        ({"ignored": "0.9 s"}, []),
-        ({"printed": "pulls 11\n"}, [3]),
-        ({"printed": ""}, [3]),
-    ],
-    ids=lambda value: str(value),
-)
-def test_notebooks_are_compared_by_their_text(change, differ, tmp_path, monkeypatch):
-    monkeypatch.setattr(processors_notebooks, "NOTEBOOKS", tmp_path)
-    outputs = {"text": "0.123456", "png": "AAAA", "ignored": "0.3 s", "printed": "pulls 10\n"}
-    (tmp_path / "other" / "notebooks").mkdir(parents=True)
-    write_notebook(tmp_path / "toy.ipynb", **outputs)
-    write_notebook(tmp_path / "other" / "notebooks" / "toy.ipynb", **(outputs | change))
-    compared, differing = processors_notebooks.compare("toy", tmp_path / "other")
-    assert compared == 2 and [cell for cell, _ in differing] == differ
-
-
-def write_notebook(path, text, png, ignored, printed):
-    """Three cells: a value with a picture, one that nbval ignores, one that prints."""
-    new = nbformat.v4
-    cells = [new.new_code_cell(f"cell {number}", id=f"cell-{number}") for number in range(3)]
-    cells[0].outputs = [new.new_output("execute_result", data={"text/plain": text, "image/png": png})]
-    cells[1].outputs = [new.new_output("stream", name="stdout", text=ignored)]
-    cells[1].metadata["tags"] = ["nbval-ignore-output"]
-    cells[2].outputs = [new.new_output("stream", name="stdout", text=printed)] if printed else []
-    nbformat.write(new.new_notebook(cells=cells), path)

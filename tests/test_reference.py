@@ -44,11 +44,12 @@ def test_every_rule_has_a_plain_version_and_every_plain_file_a_page():
     assert set(reference.plain_files()) == {file.stem for file in reference.PLAIN.glob("*.py")} - {"__init__"}
 
 
-@pytest.mark.parametrize("text, sound", [("A page.", True), ("`A link <nowhere.html>`_ and :doc:`nowhere`.", False)])
-def test_a_page_that_sphinx_doubts_fails_the_build(tmp_path, monkeypatch, text, sound):
+@pytest.mark.slow
+def test_a_page_that_sphinx_doubts_fails_the_build(tmp_path, monkeypatch):
     def one_page(source):
         source.mkdir()
+        text = "`A link <nowhere.html>`_ and :doc:`nowhere`."
         (source / "index.rst").write_text(f"{reference.title('Start')}\n\n{text}\n", encoding="utf-8")
 
     monkeypatch.setattr(gather, "gather", one_page)
-    assert (gather.main(tmp_path) == 0) is sound
+    assert gather.main(tmp_path) != 0

@@ -13,7 +13,10 @@ from jupyter_client.manager import AsyncKernelManager
 
 from bandits_companion.forked_kernels import UninterruptedEnd
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing to do: kernels are forked on Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="nothing to do: kernels are forked on Linux"),
+]
 
 SAY = (
     "import os, sys\nimport pandas as pd\n"

@@ -37,6 +37,7 @@ def executed(name, values):
     nbclient.NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": NOTEBOOKS}}).execute()
 
 
+@pytest.mark.slow
 def test_figure_1a_holds_a_rule_that_is_wrong_and_no_claim_counts_it(tmp_path):
     (tmp_path / "my_rule.py").write_text(RULE.replace("return Result(leader)", "return Result(int(np.argmin(values)))"))
     executed("fiez2019_5a_benchmark", TINY | {"out": str(tmp_path), "own": str(tmp_path / "my_rule.py:mine")})
@@ -150,6 +151,7 @@ def fails(arms, *, delta):
 """
 
 
+@pytest.mark.slow
 def test_one_command_draws_the_rule_in_every_figure_and_says_how_it_does(project, monkeypatch, capsys):
     """One figure is drawn; in one the rule asks for more than its budget; one ranks items; one compares no rules."""
     (project / "my_rule.py").write_text(BOTH)  # seen from the current folder
@@ -274,23 +276,20 @@ def test_a_rule_without_a_label_has_the_name_that_its_notebook_gives():
     assert "the best of the papers' rules (LT&S, every 10 pulls) 100" in said
 
 
-def headless(folder, *parameters):
-    """The command of README on a copy of the notebook."""
-    (folder / "notebooks").mkdir(exist_ok=True)
-    for name in ("run.py", "companion_your_own_rule.ipynb", "example_rule.py"):
-        (folder / "notebooks" / name).write_bytes((NOTEBOOKS / name).read_bytes())
-    given = [part for name, value in parameters for part in ("-p", name, value)]
-    asked = [sys.executable, "notebooks/run.py", "figures", "companion_your_own_rule", *given]
-    return subprocess.run(asked, cwd=folder, capture_output=True, text=True)
+SMALL = {"runs": "2", "budget_runs": "3", "dims": "[2, 3]", "angle": "0.5", "max_pulls": "100000"}
 
 
-SMALL = [("runs", "2"), ("budget_runs", "3"), ("dims", "[2, 3]"), ("angle", "0.5"), ("max_pulls", "100000")]
-
-
+@pytest.mark.slow
 def test_the_command_plays_a_file_beside_the_notebook(tmp_path):
+    """The command of README on a copy of the notebook."""
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "my_rule.py").write_text(RULE)
-    done = headless(tmp_path, ("rule", "my_rule.py:mine"), *SMALL)
+    for name in ("run.py", "companion_your_own_rule.ipynb", "example_rule.py"):
+        (tmp_path / "notebooks" / name).write_bytes((NOTEBOOKS / name).read_bytes())
+    asked = [sys.executable, "notebooks/run.py", "figures", "companion_your_own_rule"]
+    for name, value in {"rule": "my_rule.py:mine", **SMALL}.items():
+        asked += ["-p", name, value]
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     drawn = tmp_path / "build" / "figures" / "companion"
     for name in ("your_own_rule_1a", "your_own_rule"):
@@ -299,14 +298,6 @@ def test_the_command_plays_a_file_beside_the_notebook(tmp_path):
     assert "mine" not in set(found["algorithm"]) and found["probability"].between(0, 1).all()
     said = json.loads((drawn / "your_own_rule.json").read_text())
     assert said["parameters"]["rule"] == "my_rule.py:mine"
-
-
-def test_the_command_says_what_is_wrong_before_anything_is_played(tmp_path):
-    done = headless(tmp_path, ("rule", "my_rule.py:mine"), *SMALL)
-    assert done.returncode == 1
-    sentence = "ValueError: there is no file my_rule.py in the folder notebooks/; its folder has example_rule.py"
-    assert sentence in done.stdout
-    assert not (tmp_path / "build" / "figures").exists()
 
 
 # --- the two pictures

@@ -45,6 +45,7 @@ def test_every_quote_of_an_erratum_stands_in_its_paper(paper):
     assert not [said for said in quotes if said[0] == paper and not copies.stands_in(said[2], text)]
 
 
+@pytest.mark.slow
 @each_paper
 def test_every_numbered_item_of_a_paper_has_a_line(paper):
     found = coverage()
@@ -65,6 +66,7 @@ def coverage():
     return coverage_page.read(NOTEBOOKS / "coverage.yaml", ids, errata.read(NOTEBOOKS / "errata.yaml"))
 
 
+@pytest.mark.slow
 def test_the_committed_page_of_the_coverage_is_generated():
     page = (ROOT / "figures" / "coverage.md").read_text(encoding="utf-8")
     assert page == coverage_page.page(coverage(), read_claims(ROOT / "figures" / "claims"))

@@ -64,6 +64,7 @@ print(b"".join(least_weights(arms, arms[i] - arms[0]).tobytes() for i in range(1
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not pair_allocations.is_here(), reason="nothing to do: no PySLSQP for this system")
 def test_last_points_without_a_solution_are_the_same_on_other_processors(monkeypatch):
     printed = set()
@@ -76,6 +77,7 @@ def test_last_points_without_a_solution_are_the_same_on_other_processors(monkeyp
     assert len(printed) == 1 and len(printed.pop()) > 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not pair_allocations.is_here(), reason="nothing to do: no PySLSQP for this system")
 @pytest.mark.parametrize(("draw", "solved", "alike"), [(2, True, 1.0), (1, False, 0.7)])
 def test_kraft_s_program_ends_where_scipy_s_ends(draw, solved, alike):
@@ -88,6 +90,7 @@ def test_kraft_s_program_ends_where_scipy_s_ends(draw, solved, alike):
     assert np.mean(np.abs(ours - theirs).max(axis=1) < 1e-5) >= alike
 
 
+@pytest.mark.slow
 def test_no_figure_is_moved_to_a_window():
     asked = "from matplotlib import pyplot; pyplot.switch_backend('svg'); "
     asked += "from bandits_lib.design import pair_allocations; "

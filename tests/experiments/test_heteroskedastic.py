@@ -35,6 +35,7 @@ def test_coverage_is_the_share_of_simulated_burn_ins_that_are():
     assert rate == right / 40 and 0 < low < rate < high < 1
 
 
+@pytest.mark.slow
 def test_the_shortest_burn_in_covers_and_a_quarter_of_it_does_not():
     budget = shortest_burn_in(EASY, delta=0.2, runs=300)
     assert coverage(EASY, budget, runs=300)[1] >= 0.9 > coverage(EASY, budget // 4, runs=300)[2]
@@ -42,6 +43,7 @@ def test_the_shortest_burn_in_covers_and_a_quarter_of_it_does_not():
         shortest_burn_in(EASY, delta=0.05, runs=20)
 
 
+@pytest.mark.slow
 def test_burn_ins_by_formula_count_the_dimensions_of_the_span():
     wide = instances.multivariate_testing(coding="indicators")
     lengths = heteroskedastic.burn_ins(wide, delta=0.2, runs=200)

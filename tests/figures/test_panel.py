@@ -36,6 +36,7 @@ def test_a_picture_has_no_date_and_its_figure_is_closed():
     assert not plt.get_fignums()
 
 
+@pytest.mark.slow
 def test_every_slider_redraws():
     box = panel(ARMS, THETA)
     image, seen = box.children[-1], []
@@ -79,6 +80,7 @@ def test_arms_moved_onto_a_line_are_said():
     assert "must span the plane" in box.children[1].value
 
 
+@pytest.mark.slow
 def test_reset_brings_the_beginning_back():
     box = panel(ARMS, THETA)
     first = box.children[-1].value

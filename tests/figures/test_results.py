@@ -93,6 +93,7 @@ results.save_picture(fig, "p/fig_1", out, alt="words")
 """
 
 
+@pytest.mark.slow
 def test_saved_files_are_the_same_in_every_process_and_say_what_they_are(notebook, tmp_path):
     for folder in ("a", "b"):
         subprocess.run([sys.executable, "-c", SAVE, str(tmp_path / folder)], check=True)
@@ -134,6 +135,7 @@ def test_a_kernel_moves_to_the_notebooks_only_from_elsewhere_in_the_checkout(tmp
     assert results._notebooks_for(home) is results._notebooks_for(copy) is results._notebooks_for(tmp_path) is None
 
 
+@pytest.mark.slow
 def test_a_small_run_saves_what_the_screen_shows_and_draws_it_once(notebook, tmp_path, monkeypatch):
     drawings, draw = [], FigureCanvasAgg.print_png
     counted = functools.wraps(draw)(lambda *given, **how: drawings.append(given) or draw(*given, **how))

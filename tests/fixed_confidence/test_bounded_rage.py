@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from bandits_lab import Lab
-from bandits_lib import LinearBandit, Sample, monte_carlo, play
+from bandits_lib import LinearBandit, Sample, play
 from bandits_lib.fixed_confidence import bounded_rage
 from bandits_lib.fixed_confidence.bounded_rage import LEADS, WEIGHTS, Guess, log_growth, log_wealth
 
@@ -80,17 +80,6 @@ def test_units_of_the_features_are_no_matter(scale):
     told = LinearBandit(PAGES * scale, theta=SHOP.theta / scale, noise="bernoulli")
     runs = [play(bounded_rage(p.arms, delta=0.05), p, np.random.default_rng(0)) for p in (SHOP, told)]
     assert (runs[0].counts == runs[1].counts).all() and runs[0].result.recommendation == SHOP.best_item
-
-
-def errors(rule, problem, runs, max_pulls=None):
-    table = monte_carlo({"rule": rule}, lambda rng: problem, runs=runs, max_pulls=max_pulls)
-    return int((table["stopped"] & ~table["correct"]).sum())
-
-
-def pulls(rule, problem, runs):
-    table = monte_carlo({"rule": lambda p, rng: rule(p.arms)}, lambda rng: problem, runs=runs)
-    assert table["correct"].sum() >= runs - 1
-    return table["pulls"].median()
 
 
 @pytest.mark.parametrize("rewards", [(2.0, 0.5), (-0.5, 0.5), (1.5, -0.5), (np.nan, 0.5)])

@@ -87,8 +87,6 @@ def test_an_item_on_the_threshold_is_refused_where_it_can_be_known():
     ("options", "words"),
     [
         ({"threshold": None}, "threshold must be a finite number"),
-        ({"threshold": np.nan}, "threshold must be a finite number"),
-        ({"threshold": "high"}, "threshold must be a finite number"),
         ({"items": np.eye(2)}, "items must have the same number of columns"),
     ],
 )
@@ -109,6 +107,7 @@ def test_items_must_lie_in_the_span_of_the_arms_and_not_only_their_differences()
 NEAR = LinearBandit(np.eye(2), items=[[1.0, 1.0], [1.0, -1.0]], theta=[1e-3, 0.0], sigma=[1.0, 0.5])
 
 
+@pytest.mark.slow
 @both
 def test_errors_stay_below_delta_and_a_rule_that_is_told_too_little_noise_errs(rule):
     """One-sided binomial bounds at 99.9 %: honest bounds keep the error rate below delta, understated ones do not."""

@@ -48,6 +48,7 @@ def test_the_squares_and_the_leverages_are_those_of_a_regression_on_single_rewar
     assert never["fitted"] == pytest.approx(LINE[4] @ np.linalg.lstsq(X, rewards)[0])
 
 
+@pytest.mark.slow
 def test_the_level_and_the_interval_of_the_noise_are_exact_for_counts_fixed_beforehand():
     """With one degree of freedom more or less they are not."""
     samples = drawn()
@@ -63,6 +64,7 @@ def test_the_level_and_the_interval_of_the_noise_are_exact_for_counts_fixed_befo
         assert min(stats.binomtest(int(tail.sum()), RUNS, 0.025).pvalue for tail in tails) < 1e-4
 
 
+@pytest.mark.slow
 def test_what_is_called_visible_is_found_with_probability_8_of_10():
     """With the true noise in the place of the estimate; half of it is found far more rarely."""
     counts = np.array([4, 4, 6, 5, 3])
@@ -193,6 +195,7 @@ LEVELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "size"), LEVELS.values(), ids=LEVELS)
 def test_a_linear_truth_is_seldom_called_none(make, size):
     """The level is LEVEL, also where nothing but the test decides."""
@@ -214,6 +217,7 @@ def raised(times, r):
             return LinearBandit(SQUARE, means=means, sigma=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("floor", "least"), [(0.0, 0), (0.1, 40), (0.3, 47)])
 @pytest.mark.parametrize("times", [1.3, 2.0])
 def test_an_arm_unlike_its_features_is_found_or_named(floor, least, times):
@@ -319,6 +323,7 @@ def test_the_arms_that_are_hardly_seen_are_those_whose_doubled_distance_would_be
     assert len(named) > 30 and len(set(named)) > 1
 
 
+@pytest.mark.slow
 def test_which_rules_speak():
     quiet = {
         gse(SQUARE, budget=100, model="logistic"): "bernoulli",

@@ -40,6 +40,7 @@ def test_the_rows_are_those_of_the_simulator():
     assert planning.row_of(rows)["nine_in_ten"] == 60.0  # with one pull less, fewer than nine in ten
 
 
+@pytest.mark.slow
 def test_requests_are_what_a_person_would_be_asked_and_counting_changes_no_pull():
     planned = plan(np.eye(2), gap=1.0, budget=40, rules=["gse", "linucb"], runs=3, **QUIET)
     assert planned.table["requests"].tolist() == [1.0, 40.0]  # one stage for two arms; a request a pull

@@ -73,6 +73,7 @@ def test_the_call_needs_what_the_table_says(name):
             rule_named(name)(ARMS, ARMS[:2], **arguments)
 
 
+@pytest.mark.slow
 @each_on_arms
 def test_of_several_sigma_what_the_table_says_counts(name):
     """The largest: then a vector and its largest entry give the same requests, and a smaller entry changes none."""

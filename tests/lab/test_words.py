@@ -136,6 +136,7 @@ def test_an_interrupted_plan_says_what_it_has(run, monkeypatch):
     assert "Stopped. " in run("plan", "--gap", "2", code=130)
 
 
+@pytest.mark.slow
 def test_the_report_of_many_arms_is_small_and_ignores_the_users_look(run, monkeypatch):
     K = 3_000
     x = np.column_stack([np.random.default_rng(0).uniform(0, 1, K), (np.arange(K) + 0.5) / K])

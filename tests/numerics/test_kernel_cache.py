@@ -48,6 +48,7 @@ def passes(values):
 """
 
 
+@pytest.mark.slow
 def test_an_edit_of_another_file_is_seen(copy, tmp_path):
     """`passes` holds `lowest` of kernels.py; its own file does not change."""
     (copy / "comparison.py").write_text(CALLER)
@@ -76,6 +77,7 @@ def test_no_kernel_takes_a_constant_from_a_file_that_is_not_hashed():
                 assert all(callable(value) or ismodule(value) or value is None for value in values), (file, node.module)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file, counts", [("figures/style.py", False), ("papers/fiez2019.py", False), ("glr.py", True)])
 def test_only_edits_of_hashed_files_need_another_folder(copy, tmp_path, file, counts):
     before = where(copy, NUMBA_CACHE_DIR=str(tmp_path))
@@ -95,6 +97,7 @@ def where(package, **environment):
     return Path(told)
 
 
+@pytest.mark.slow
 def test_kernels_are_in_the_users_cache_and_in_the_checkout_if_that_cannot_be_written(copy, tmp_path):
     home = {"NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": str(tmp_path / "home"), "HOME": str(tmp_path / "home")}
     (copy.parent / "pyproject.toml").touch()
@@ -112,6 +115,7 @@ print(sum(transposed.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.slow
 def test_a_second_copy_compiles_nothing_and_a_damaged_file_is_compiled_again(copy, tmp_path):
     root = tmp_path / "cache"
     assert in_process(PRODUCT, copy, NUMBA_CACHE_DIR=str(root)) == ["0"]
@@ -126,6 +130,7 @@ def test_a_second_copy_compiles_nothing_and_a_damaged_file_is_compiled_again(cop
         assert in_process(PRODUCT, copy, NUMBA_CACHE_DIR=str(root)) == ["1"]
 
 
+@pytest.mark.slow
 def test_with_nothing_to_write_to_the_folder_goes_with_the_process(copy, tmp_path):
     (tmp_path / "home").touch()
     nowhere = {"NUMBA_CACHE_DIR": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home")}
@@ -135,6 +140,7 @@ def test_with_nothing_to_write_to_the_folder_goes_with_the_process(copy, tmp_pat
     assert folder.name.startswith("bandits_lib-") and not folder.parent.exists()
 
 
+@pytest.mark.slow
 def test_children_share_the_folder_and_one_of_another_source_takes_another(copy, tmp_path):
     folder = where(copy, NUMBA_CACHE_DIR=str(tmp_path / "root"))
     assert folder.parent == tmp_path / "root"
@@ -145,6 +151,7 @@ def test_children_share_the_folder_and_one_of_another_source_takes_another(copy,
     assert other.parent == folder.parent and other != folder
 
 
+@pytest.mark.slow
 def test_numba_imported_first_and_a_relative_folder(tmp_path):
     code = f"import os; os.chdir({str(tmp_path)!r}); import numba; {WHERE}"
     told = in_process(code, NUMBA_CACHE_DIR="near")[-1].split()
@@ -186,6 +193,7 @@ for k in range(200):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_remove_at_once_do_not_disturb_each_other(tmp_path):
     given = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     racing = [subprocess.Popen([sys.executable, "-c", RACE], env=given, stderr=subprocess.PIPE) for _ in range(3)]

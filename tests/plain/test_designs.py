@@ -51,6 +51,7 @@ def test_frank_wolfe(arms):
     np.testing.assert_allclose(frank_wolfe(arms, differences(arms)), fast, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_frank_wolfe_for_items_of_their_own_and_noise_of_its_own_for_every_arm(seed):
     arms, items = instances.sphere(25, RNG(seed), d=4).arms, instances.sphere(45, RNG(seed + 100), d=4).arms

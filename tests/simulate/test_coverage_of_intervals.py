@@ -83,6 +83,7 @@ def test_values_on_either_side_of_the_most_common_one(n, later, earlier):
     assert held(found, np.log(1 + 3 * later - 0.75 * earlier)) > 0.945
 
 
+@pytest.mark.slow
 def test_rules_with_different_numbers_of_runs():
     """200 runs of RAGE beside 40 of LinGapE: the runs without a partner count for RAGE's mean."""
     rng = np.random.default_rng(4)
@@ -95,6 +96,7 @@ def test_rules_with_different_numbers_of_runs():
     assert np.median(found[2] - found[1]) < 0.75 * np.median(paired[2] - paired[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 40])
 def test_the_largest_of_several_settings(n):
     """Five settings, the true ratio largest in one, or the same in all: Bonferroni's interval of the largest."""

@@ -83,6 +83,7 @@ for delta in (0.1, 0.2):
 """
 
 
+@pytest.mark.slow
 def test_two_calls_that_look_alike_have_keys_of_their_own_in_every_process(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     for _ in range(2):
@@ -93,6 +94,7 @@ def test_two_calls_that_look_alike_have_keys_of_their_own_in_every_process(tmp_p
     assert len(kept) == 2 and [len(file.read_text().splitlines()) for file in kept] == [2, 2]
 
 
+@pytest.mark.slow
 def test_code_that_no_file_holds_has_no_key(tmp_path):
     done = subprocess.run([sys.executable, "-c", SCRIPT, tmp_path], capture_output=True, text=True)
     assert "call monte_carlo from a notebook or a file" in done.stderr and not [*tmp_path.iterdir()]

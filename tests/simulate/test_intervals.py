@@ -194,6 +194,7 @@ def test_a_setting_that_no_rule_has_played_is_not_known(whole):
             slope(one, "a", "d")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 def test_the_standard_error_is_that_of_many_samples(mean):
     rng, found = np.random.default_rng(0), []

@@ -6,7 +6,6 @@ import time
 from functools import partial
 from pathlib import Path
 
-import distributed
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,21 +62,11 @@ def make_misspecified(problem, rng):
     return rage(problem.arms, delta=0.05, sigma=0.5)
 
 
-@pytest.fixture(params=["here", "two processes", "dask"])
-def place(request):
-    """Where runs are played, as arguments of `monte_carlo`."""
-    if request.param != "dask":
-        yield {"n_jobs": 1 if request.param == "here" else 2}
-        return
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
-        yield {"scheduler": cluster.scheduler_address}
-
-
-def test_a_rule_with_another_sigma_is_refused_in_any_place_unless_it_is_wanted(place):
+def test_a_rule_with_another_sigma_is_refused_unless_it_is_wanted():
     rules = {"rage": make_rage, "rage, half": make_misspecified}
     with pytest.raises(ValueError, match=r"the rewards, 1; got 0\.5\. Correct it, or pass misspecified=True"):
-        table(rules, **place)
-    allowed = table(rules, **place, misspecified=True)
+        table(rules)
+    allowed = table(rules, misspecified=True)
     pulls = allowed.groupby("algorithm")["pulls"].mean()
     assert pulls["rage, half"] < pulls["rage"] / 2, "a smaller sigma means fewer pulls"
     pd.testing.assert_frame_equal(allowed[:6], table({"rage": make_rage}))
@@ -188,6 +177,7 @@ def touches(file, rng):
     return make_problem(rng)
 
 
+@pytest.mark.slow
 def test_no_process_waits_for_the_last_run_of_a_setting(tmp_path, another_process):
     """The one run of the first setting ends when that of the second has begun."""
     problems = {name: partial(make, tmp_path / "begun") for name, make in (("one", waits_for), ("other", touches))}

@@ -1,7 +1,4 @@
-"""A cluster that loses a worker, or whose worker has no such package or another version of it.
-
-That it gives the rows that one process gives, to the last digit, is tested in tests/test_reliability.py.
-"""
+"""A cluster that loses a worker, or whose worker has no such package or another version of it."""
 
 import os
 import signal
@@ -19,6 +16,7 @@ from bandits_lib.fixed_confidence import rage
 from bandits_lib.simulate import fingerprint, own_rule
 from bandits_lib.simulate import monte_carlo as where
 
+pytestmark = pytest.mark.slow
 OWN = """from bandits_lib import Result
 
 

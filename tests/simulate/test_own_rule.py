@@ -95,9 +95,7 @@ def test_compiled_loops_may_stand_in_the_file(written):
         ("my_rule.py", "", r'a rule is named "<file>.py:<function>", .* got \'my_rule.py\''),
         ("your_rule.py:mine", "", "there is no file your_rule.py in the folder .*; its folder has my_rule.py"),
         ("my_rule.py:mine", "def other(arms):\n" + BODY, "my_rule.py has no function mine; it has other"),
-        ("my_rule.py:mine", "mine = 5\n", "my_rule.py has no function mine; it has none"),
         ("my_rule.py:mine", "def mine(arms:\n", r"my_rule.py cannot be run: SyntaxError: .* \(my_rule.py, line 6\)$"),
-        ("my_rule.py:mine", "1 / 0\n", "my_rule.py cannot be run: ZeroDivisionError: division by zero"),
         (
             "my_rule.py:mine",
             "import helpers_of_mine\n",
@@ -131,16 +129,10 @@ def test_a_second_file_of_the_reader_is_refused_though_it_could_be_imported(writ
         ('    raise ValueError("one\\n\\n two")\n    yield\n', "raised ValueError in line 7: one two$"),
         ("    yield 3\n", r"asked for int 3; it must yield how often to pull each of the 3 arms, .* \(3,\)"),
         ("    yield [0.5, 1, 1]\n", r"asked for list \[0.5, 1, 1\]; it must yield"),
-        ("    yield [1, 1]\n", r"asked for list \[1, 1\]; it must yield"),
-        ("    yield [1, 1, -1]\n", "it must yield how often"),
         (BODY.replace("Result(int(", "(int("), r"returned int [012]; it must return Result\(<row of an item>\)"),
         ("    yield [1, 1, 1]\n", "returned NoneType None; it must return Result"),
         ("    yield [1, 1, 1]\n    return Result(3)\n", "recommended int 3; it must be the row of an item, 0 to 2"),
-        ("    yield [1, 1, 1]\n    return Result(arms[0])\n", r"recommended ndarray array\(.*; it must be the row"),
         ("    yield [1, 1, 1]\n    return Result([1][7])\n", "raised IndexError in line 8: list index out of range"),
-        ("    1 / 0\n    yield\n", "raised ZeroDivisionError in line 7: division by zero"),
-        ("    while True:\n        yield [0, 0, 0]\n", "was still going after 0.2 seconds of one run"),
-        ("    while True:\n        yield [1, 0, 0]\n", "was still going after 0.2 seconds of one run"),
         ("    while True:\n        pass\n    yield\n", "was still going after 0.2 seconds of one run"),
     ],
 )
@@ -284,6 +276,7 @@ def test_a_rule_stands_in_the_figures_whose_kind_its_arguments_say(written, argu
 # --- the rules of the example
 
 
+@pytest.mark.slow
 def test_the_example_keeps_its_promise_and_breaks_it_when_told_less_noise():
     runs, delta, close = 300, 0.2, LinearBandit(np.eye(3), theta=[0.3, 0.0, 0.0])
     honest = own_rule.load(f"{EXAMPLE}:uniform_glr", delta=delta)

@@ -108,6 +108,7 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 
+@pytest.mark.slow
 def test_the_next_process_compiles_no_loop_again_for_a_problem_that_was_handed_to_it():
     problem, command = pickle.dumps(instances.benchmark(2)), [sys.executable, "-c", AGAIN]
     told = [subprocess.run(command, capture_output=True, input=problem, check=True, timeout=300) for _ in range(2)]
@@ -144,6 +145,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lingape", "lazy_track_and_stop"])
 def test_an_interrupt_is_heard_within_seconds_and_leaves_all_as_it_was(name):
     told = subprocess.run([sys.executable, "-c", LONG, name], capture_output=True, text=True, timeout=120, check=True)

@@ -58,6 +58,7 @@ def test_the_statistic_is_mann_and_whitneys():
 # --- intervals
 
 
+@pytest.mark.slow
 def test_the_band_is_that_of_scipys_bootstrap_of_strata():
     rng = np.random.default_rng(1)
     within = [rng.random(300) < p for p in (0.3, 0.5, 0.9)]
@@ -80,6 +81,7 @@ def test_where_all_runs_agree_the_end_is_wilsons():
     np.testing.assert_allclose(above, [0.4, 0.4 * (1 - least), 0.4 + 0.6 * least])
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_probability_is_right_nineteen_times_in_twenty():
     """Normal scores whose noise is shared by the runs of equal number, as rewards are."""
     rng, leads, covered = np.random.default_rng(4), np.array([0.0, 0.5, 1.5]), 0

@@ -72,6 +72,7 @@ def z_scores(samples, expected):
     return np.abs((flat.mean(axis=0) - expected.ravel()) / (flat.std(axis=0, ddof=1) / np.sqrt(len(flat)))).max()
 
 
+@pytest.mark.slow
 def test_head_is_unbiased_up_to_the_covariance_of_theta_hat():
     fits, first = replicated(MAKE["head"], IDENTIFIED, 24, 3000), play_first_stage(24)
     assert z_scores(fits, SIGMA + first) < 4  # E (y - x'theta_hat)^2 = x'Sigma x + x'Cov(theta_hat)x
@@ -86,6 +87,7 @@ def play_first_stage(budget):
     return inverse @ (ARMS.T * counts * IDENTIFIED.sigma**2) @ ARMS @ inverse
 
 
+@pytest.mark.slow
 def test_separate_arms_are_too_small_by_1_in_n():
     found = replicated(MAKE["separate_arm_estimator (volume)"], IDENTIFIED, 24, 2000)  # six arms, four pulls each
     assert z_scores(found, SIGMA * 3 / 4) < 4 and z_scores(found, SIGMA) > 6

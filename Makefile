@@ -49,7 +49,7 @@ test: $(STAMP) ## the tests that every change needs, and every notebook compared
 	$(PYTEST) -m 'not slow' notebooks tests $(PACKAGES) $(ARGS)
 
 test-part: $(STAMP) ## the part of the second tier whose turn it is today, about ten minutes: [PART=7]
-	$(PYTEST) -m slow --part $(or $(PART),$(shell date +%j)) tests
+	$(PYTEST) -m slow --part $(or $(PART),$(shell date +%j)) tests $(ARGS)
 
 test-all: $(STAMP) ## all tests: also in a browser, printed numbers, imitated processors, simulated users, long statistics
 	$(PYTEST) notebooks tests $(PACKAGES) $(ARGS)

@@ -125,6 +125,8 @@ def test_independent_rows_span_what_the_rows_span(rng, n, k, rank):
     assert len(chosen) == len(basis) == rank == np.linalg.matrix_rank(rows[chosen])
     assert np.allclose(basis @ basis.T, np.eye(rank), atol=1e-14)
     assert np.allclose(rows @ basis.T @ basis, rows)
+    for unit in (2.0**-60, 2.0**60):
+        assert (linear_algebra.independent(unit * rows, 1e-9)[0] == chosen).all()
 
 
 def test_independent_takes_the_farthest_and_of_equal_ones_the_first():

@@ -25,7 +25,7 @@ def fork_kernels():
     """Let every Python kernel that this process starts from now on be a fork; this has an effect on Linux only."""
     if sys.platform != "linux":  # forks of processes that have used Apple's frameworks crash
         return
-    forkserver.set_forkserver_preload(["__main__", "bandits_companion.preloaded_kernel"])
+    forkserver.set_forkserver_preload(["bandits_companion.preloaded_kernel"])
     forkserver.ensure_running()
     factory = KernelProvisionerFactory.instance()
     factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:ForkedProvisioner", KernelProvisionerFactory.GROUP_NAME)

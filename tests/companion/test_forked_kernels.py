@@ -1,5 +1,6 @@
 """Kernels forked from one process behave as kernels of their own."""
 
+import ast
 import asyncio
 import json
 import os
@@ -116,6 +117,15 @@ def test_a_kernel_that_ends_is_not_interrupted(tmp_path, manager, interrupted):
 
     asyncio.run(end_while_busy())
     assert (tmp_path / "interrupted").exists() == interrupted
+
+
+def test_a_fork_imports_no_module_of_run_py_again():
+    """Before each fork runs a kernel, it imports the main module."""
+    preload = "import sys, bandits_companion.preloaded_kernel; known = {*sys.modules}"
+    asked = f"{preload}; import run; print({{*sys.modules}} - known)"
+    folder = Path(__file__).resolve().parents[2] / "notebooks"
+    new = subprocess.run([sys.executable, "-c", asked], cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert ast.literal_eval(new) == {"run", "bandits_companion.forked_kernels", "multiprocessing.forkserver"}
 
 
 def test_it_ends_with_the_process_that_asked_for_it(told):

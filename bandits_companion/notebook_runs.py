@@ -44,6 +44,9 @@ PAGE = "index.html"
 LOCAL = re.compile(r"""(?<=href=")([\w./-]+\.\w+)(?=["#])""")  # links to files of the project
 LED_TO = ("ledger/*.md", "*.md", "reports/*.md", "../docs/*.md")  # to which notebooks lead, seen from figures/
 SMALL = "at small parameters"
+UNDESCRIBED = re.compile(r"<img (?![^>]*\balt=)")  # pictures that a screen reader would pass over
+ALT = 'alt="No description has been provided for this image" '
+BOX = re.compile(r'<div class="(?:[\w-]+ )*jp-(?:Cell-inputWrapper|OutputArea-output)[ "][^>]*')  # that scroll by keys
 RENDERING = Lock()  # nbconvert renders one page at a time
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
 
@@ -136,9 +139,19 @@ def _pages(run, *kinds):
 @functools.cache
 def _exporter():
     """Return what renders pages; it keeps its templates, which take longer than most pages."""
-    from nbconvert import HTMLExporter  # takes a second
+    from nbconvert.exporters.html import Highlight2HTML, HTMLExporter, TemplateExporter, WidgetsDataTypeFilter
 
-    exporter = HTMLExporter()
+    class Exporter(HTMLExporter):
+        def from_notebook_node(self, nb, resources=None, **options):  # HTMLExporter parses its page to change two tags
+            language, resources = nb.metadata.get("language_info", {}), self._init_resources(resources)
+            shown = {"notebook_metadata": self._nb_metadata, "parent": self, "resources": resources}
+            highlight = Highlight2HTML(pygments_lexer=language.get("pygments_lexer"), parent=self)
+            self.register_filter("highlight_code", highlight)
+            self.register_filter("filter_data_type", WidgetsDataTypeFilter(**shown))
+            html, resources = TemplateExporter.from_notebook_node(self, nb, resources, **options)
+            return BOX.sub(r'\g<0> tabindex="0"', UNDESCRIBED.sub(r"\g<0>" + ALT, html)), resources
+
+    exporter = Exporter()
     # Pygments has escaped what this filter gets, and pages with and without it are equal; it takes a third of the time
     exporter.register_filter("clean_html", lambda html: html)
     return exporter

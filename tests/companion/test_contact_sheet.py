@@ -100,6 +100,14 @@ def test_every_link_of_a_rendered_page_leads_to_a_page_or_a_file_of_the_project(
             assert to.exists(), f"{file.name}: {address}"
 
 
+def test_a_rendered_notebook_can_be_scrolled_by_keys_and_its_pictures_have_words(sheet):
+    text = (sheet.parent / "notebooks" / "azizi2022_8_3_randomised.html").read_text(encoding="utf-8")
+    page = BeautifulSoup(text, "html.parser")
+    pictures, boxes = page.select("img"), page.select("div.jp-Cell-inputWrapper, div.jp-OutputArea-output")
+    assert pictures and all(picture.get("alt") for picture in pictures)
+    assert boxes and {box.get("tabindex") for box in boxes} == {"0"}
+
+
 def test_papers_notebooks_and_figures_stand_in_order(soup):
     assert [heading.get_text() for heading in soup.select("main h2")] == list(notebook_runs.PARTS.values())
     names = [heading["id"] for heading in soup.select("main h3")]

@@ -9,6 +9,7 @@ A burn-in covers if every |sigma_hat_x^2 - sigma_x^2| <= sigma_hat_x^2 / 2, the 
 
 from collections.abc import Generator, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,14 @@ def one_burn_in(problem, budget, rng):
 
 def coverage(problem, budget, *, runs, seed=0):
     """Return how often HEAD has all variances within half, with Wilson's interval; streams do not depend on budget."""
-    right = 0
+    return wilson_interval(sum(_each(problem, budget, runs, seed)), runs)
+
+
+def _each(problem, budget, runs, seed):
+    """Yield of each simulated burn-in whether HEAD has all variances within half."""
     for r in range(runs):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
-        right += within_half(problem, one_burn_in(problem, budget, rng))
-    return wilson_interval(right, runs)
+        yield within_half(problem, one_burn_in(problem, budget, rng))
 
 
 def shortest_burn_in(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -> int:
@@ -61,13 +65,20 @@ def shortest_burn_in(problem: LinearBandit, *, delta: float, runs: int, seed: in
         raise ValueError(
             f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}, even if all burn-ins cover"
         )
+    most = 0  # misses
+    while wilson_interval(runs - most - 1, runs)[1] >= 1 - delta / 2:
+        most += 1
+
+    def covers(k):  # without the runs after the first miss too many
+        misses = (not within for within in _each(problem, _length(k), runs, seed))
+        return all(count <= most for count in accumulate(misses))
+
     low, high = -1, 16
-    while coverage(problem, _length(high), runs=runs, seed=seed)[1] < 1 - delta / 2:
-        low, high = high, 2 * high
+    while not covers(high):
+        low, high = high, high + 4
     while high - low > 1:
         middle = (low + high) // 2
-        covers = coverage(problem, _length(middle), runs=runs, seed=seed)[1] >= 1 - delta / 2
-        low, high = (low, middle) if covers else (middle, high)
+        low, high = (low, middle) if covers(middle) else (middle, high)
     return _length(high)
 
 

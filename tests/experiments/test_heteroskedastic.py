@@ -35,6 +35,13 @@ def test_coverage_is_the_share_of_simulated_burn_ins_that_are():
     assert rate == right / 40 and 0 < low < rate < high < 1
 
 
+@pytest.mark.parametrize("problem", [EASY, instances.signal_to_noise()], ids=["short", "long"])
+def test_the_search_finds_the_first_length_whose_whole_simulation_covers(problem):
+    lengths = (round(100 * 2 ** (k / 4)) for k in range(40))
+    first = next(budget for budget in lengths if coverage(problem, budget, runs=60, seed=5)[1] >= 0.9)
+    assert shortest_burn_in(problem, delta=0.2, runs=60, seed=5) == first
+
+
 @pytest.mark.slow
 def test_the_shortest_burn_in_covers_and_a_quarter_of_it_does_not():
     budget = shortest_burn_in(EASY, delta=0.2, runs=300)

@@ -402,14 +402,14 @@ def accuracy_trend(
 def _shares(table, first, second):
     """Return the share of right answers of `first`, or its lead over `second`, for each run that has all rows."""
     names = [first] if second is None else [first, second]
-    means = {}
+    run, right, means = table["run"].to_numpy(), table["correct"].to_numpy(float), {}
     for name in names:
-        rows = table[table["algorithm"] == name]
-        runs, place, size = np.unique(rows["run"], return_inverse=True, return_counts=True)
-        mean = np.bincount(place, rows["correct"], len(runs)) / size
-        means[name] = pd.DataFrame({"mean": mean, "size": size}, index=pd.Index(runs, name="run"))
-    most = max(rows["size"].max() for rows in means.values())
-    shares = pd.DataFrame({name: rows.loc[rows["size"] == most, "mean"] for name, rows in means.items()}).dropna()
+        rows = (table["algorithm"] == name).to_numpy()  # a slice of the table would copy all of its columns
+        runs, place, size = np.unique(run[rows], return_inverse=True, return_counts=True)
+        means[name] = runs, size, np.bincount(place, right[rows], len(runs)) / size
+    most = max(size.max(initial=0) for _, size, _ in means.values())
+    whole = {name: pd.Series(mean[size == most], runs[size == most]) for name, (runs, size, mean) in means.items()}
+    shares = pd.DataFrame(whole).dropna().rename_axis("run")
     if shares.empty:
         algorithms = ", ".join(table["algorithm"].unique()) or "no row: are there too few settings?"
         raise ValueError(f"table has no run of {' and '.join(names)}; it holds {algorithms}")

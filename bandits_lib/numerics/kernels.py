@@ -94,9 +94,7 @@ def along_all(columns, vector, products):
     """Set `products` (n,) to the inner products of `vector` (r,) with every column of `columns` (r, n)."""
     for k in range(products.shape[0]):
         products[k] = 0.0
-    for c in range(vector.shape[0]):
-        for k in range(products.shape[0]):
-            products[k] += columns[c, k] * vector[c]
+    add_rows(products, vector, columns)
 
 
 @inlined
@@ -111,11 +109,22 @@ def times(matrix, columns, k, product):
 
 @inlined
 def times_vector(matrix, vector, product):
-    for i in range(matrix.shape[0]):
+    """Set `product` (n,) to matrix (n, r) times `vector` (r,): each sum in order, four of them side by side."""
+    i, n, r = 0, matrix.shape[0], vector.shape[0]
+    while i + 3 < n:
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for j in range(r):
+            a += matrix[i, j] * vector[j]
+            b += matrix[i + 1, j] * vector[j]
+            c += matrix[i + 2, j] * vector[j]
+            d += matrix[i + 3, j] * vector[j]
+        product[i], product[i + 1], product[i + 2], product[i + 3] = a, b, c, d
+        i += 4
+    for k in range(i, n):
         along = 0.0
-        for j in range(vector.shape[0]):
-            along += matrix[i, j] * vector[j]
-        product[i] = along
+        for j in range(r):
+            along += matrix[k, j] * vector[j]
+        product[k] = along
 
 
 @inlined

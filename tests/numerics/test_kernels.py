@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numba.core.errors import NumbaError
 
-from bandits_lib.numerics.kernels import cholesky, invert, kernel, record
+from bandits_lib.numerics.kernels import along_all, cholesky, invert, kernel, record, times_vector
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.normal(size=(7, 7))
@@ -50,3 +50,15 @@ def test_a_kernel_cannot_make_arrays():
     assert njit(wasteful)(np.zeros(2)).shape == (2,)
     with pytest.raises(NumbaError):
         kernel(wasteful, cache=False)(np.zeros(2))
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 7, 9])
+def test_products_are_summed_in_order_four_at_a_time(n):
+    """To the last bit, whatever is left over when rows or terms are taken by fours."""
+    rng = np.random.default_rng(n)
+    matrix, vector, product = rng.standard_normal((n, 6)), rng.standard_normal(6), np.empty(n)
+    in_order = np.cumsum(matrix * vector, axis=1)[:, -1]
+    times_vector(matrix, vector, product)
+    assert (product == in_order).all()
+    along_all(np.ascontiguousarray(matrix.T), vector, product)
+    assert (product == in_order).all()

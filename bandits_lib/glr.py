@@ -19,6 +19,17 @@ Departures and readings:
 - All items are compared only when half the squared distance to the tie of the last full look, which bounds Z, exceeds
   the threshold. A rule stops at the same pull (notebook jedra2020_3_track_and_stop), and a pull costs O(d^2).
 - Items may differ from the arms, and the arms need not span R^d: all computations use coordinates of their span.
+
+Selective elimination (Tirinzoni and Degenne 2022): an item m is eliminated once Z_{leader, m} > beta, and a rule stops
+when one item is left. Let theta be the true parameter and ||theta_hat - theta||_A^2 / 2 <= beta for all t, which
+Proposition 2 promises with probability 1 - delta. If m'theta >= leader'theta at some t, then Z_{leader, m} is at most
+that distance, because theta is one of the parameters over which Lemma 7 takes the minimum. So no best item is
+eliminated, at any t and by any leader, and the item that is left at the end is best. "sample" changes the pulls, but
+Proposition 2 holds for every sampling rule. Departures:
+- With "sample" the leader is one of the items that are left. With "stop" it may have been eliminated, as in the paper;
+  if it beats all that are left, it is the answer. So "stop" stops no later than "none" with the same rewards.
+- Items are eliminated 64 times while t doubles, not after every pull (`next_look`). If an eliminated item leads, which
+  Proposition 2 excludes, the bound by the tie may fail, and the rule stops at the next of these times.
 """
 
 from math import inf, log
@@ -52,7 +63,7 @@ from bandits_lib.numerics.kernels import (
 from bandits_lib.numerics.linear_algebra import product, squared_extents
 from bandits_lib.numerics.span import RANK_TOL, scaled_axes
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Loop, Result, one_pull
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, one_pull
 
 
 class Opening(NamedTuple):
@@ -100,6 +111,7 @@ class Stopping(NamedTuple):
     log_confidence: float  # log(1 / delta)
     power: float  # p of delta_t = 6 delta / (pi^2 t^p); 0 for delta itself
     kind: int  # index in THRESHOLDS
+    eliminate: int  # index in ELIMINATE
 
 
 class Evidence(NamedTuple):
@@ -107,7 +119,9 @@ class Evidence(NamedTuple):
 
     arms: np.ndarray  # (K, r)
     columns: np.ndarray  # (r, K), the arms once more
-    items: np.ndarray  # (M, r)
+    items: np.ndarray  # (n, r), those among which the sampling rule chooses: all, or with "sample" those that are left
+    rows: np.ndarray  # (n,), their rows in the items of the rule
+    left: np.ndarray  # (n,), whether the item is not eliminated
     first: np.ndarray  # (r,), A_0
     c: float  # smallest eigenvalue of the sum of xx' over A_0
     stopping: Stopping
@@ -118,11 +132,11 @@ class Evidence(NamedTuple):
     response: np.ndarray  # (r,), sum of x times reward
     tie: np.ndarray  # (r,), at the last full look the parameter nearest to theta for which leader and rival tie
     # pulls so far; leader and rival (rows of items) and statistic (Z) of the last full look; threshold, as last
-    # computed; done, whether Z exceeded it
+    # computed; done, whether Z exceeded it; due, the pull at which items are eliminated next
     status: np.record
     step: np.ndarray  # (r,), scratch
     square: np.ndarray  # (r, r), scratch: Cholesky's factor
-    values: np.ndarray  # (M,), scratch
+    values: np.ndarray  # (n,), scratch; after a full look minus Z_{leader, item}, and -inf for eliminated items
 
 
 def begin(opened, sample, stopping):
@@ -133,10 +147,13 @@ def begin(opened, sample, stopping):
     root = linear_algebra.inverse_triangle(linear_algebra.upper_factor(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
     pulls = int(sample.counts.sum())
+    due = next_look(pulls - 1) if stopping.eliminate else NO_LIMIT
     evidence = Evidence(
         arms=arms,
         columns=linear_algebra.transposed(arms),
         items=items,
+        rows=np.arange(len(items)),
+        left=np.ones(len(items), dtype=bool),
         first=opened.first,
         c=opened.c,
         stopping=stopping,
@@ -146,7 +163,7 @@ def begin(opened, sample, stopping):
         theta=linear_algebra.apply(inverse, response),
         response=response,
         tie=np.zeros(r),
-        status=record(pulls=pulls, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False),
+        status=record(pulls=pulls, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False, due=due),
         step=np.empty(r),
         square=np.empty((r, r)),
         values=np.empty(len(items)),
@@ -206,11 +223,17 @@ def arm_norms(evidence):
 
 @kernel
 def scan(evidence):
-    """Find the leader, its nearest rival, Z and the tie between them from all items, in O(M r^2)."""
+    """Find the leader, its nearest rival, Z and the tie between them from all items, in O(n r^2)."""
     items, theta, inverse, status = evidence.items, evidence.theta, evidence.inverse, evidence.status
     tie, values, step = evidence.tie, evidence.values, evidence.step
     status.leader = leading(items, theta, values)
     status.rival, status.statistic = nearest_rival(items, theta, inverse, status.leader, values, step)
+    if evidence.stopping.eliminate == 1:  # "stop"
+        for m in range(values.shape[0]):
+            if not evidence.left[m]:
+                values[m] = -np.inf
+        status.rival = argmax(values)
+        status.statistic = -values[status.rival]
     gap, square = toward(items, status.leader, status.rival, theta, inverse, tie, step)
     for i in range(theta.shape[0]):
         tie[i] = theta[i] - max(gap, 0.0) / square * step[i]
@@ -258,15 +281,18 @@ def toward(items, one, other, theta, inverse, y, direction):
     return gap, square
 
 
+LOOKS = 64  # so often items are eliminated while t doubles
 SLACK = 1e-9  # relative: a bound this close to the threshold is not relied on
 THRESHOLDS = ("determinant", "logarithm", "loglog", "simple")
+ELIMINATE = ("none", "stop", "sample")
 POWERS = {"anytime": 0.0, "union": 2.0}  # p of delta_t
 
 
-def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant"):
+def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant", eliminate="none"):
     """Return the checked arguments of the stopping rule as a `Stopping`, with the largest of several sigmas."""
     delta, u, largest = check_delta(delta), check_positive("u", u), float(np.max(sigma))
     check_option("threshold", threshold, THRESHOLDS)
+    check_option("eliminate", eliminate, ELIMINATE)
     if isinstance(delta_schedule, str):
         power = POWERS[check_option("delta_schedule", delta_schedule, tuple(POWERS))]
     else:
@@ -278,11 +304,12 @@ def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="det
         log_confidence=-log(delta),
         power=power,
         kind=THRESHOLDS.index(threshold),
+        eliminate=ELIMINATE.index(eliminate),
     )
 
 
 def stop_by_glr(arms, items, stopping, choose, update, first_state, next_state=None, *, first_arms=opening):
-    """Pull what `choose` says until Z > beta, and return the Result. stopping : arguments of `check_stopping`."""
+    """Pull what `choose` says until one item is left, and return the Result. stopping : those of `check_stopping`."""
     delta, sigma, *options = stopping
     arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     stopping = check_stopping(delta, sigma, *options)
@@ -295,28 +322,76 @@ def stop_by_glr(arms, items, stopping, choose, update, first_state, next_state=N
     while True:
         yield Loop(choose, update, state, look)
         if status.done:
-            return Result(int(status.leader))  # the decision rule of section 3.2
+            evidence = state.evidence
+            kept = unbeaten(evidence)
+            if kept.sum() <= 1:  # the decision rule of section 3.2
+                return Result(int(evidence.rows[kept][0] if kept.any() else evidence.rows[status.leader]))
+            status.done, state = False, state._replace(evidence=restricted(evidence, kept))
         state = next_state(state) if next_state else state
 
 
+def unbeaten(evidence):
+    """Return after a full look which items are left (n,), without the items m of Z_{leader, m} > beta."""
+    kept = evidence.left & (-evidence.values <= evidence.status.threshold)
+    kept[evidence.status.leader] = evidence.left[evidence.status.leader]
+    return kept
+
+
+def restricted(evidence, kept):
+    """Return the evidence in which only the items `kept` are left."""
+    if evidence.stopping.eliminate == 1:  # "stop"
+        return evidence._replace(left=kept)
+    return evidence._replace(**{name: getattr(evidence, name)[kept] for name in ("items", "rows", "left", "values")})
+
+
 def look(state):
-    """Return Z, the threshold and the leader of this moment."""
+    """Return Z, the threshold, the leader of this moment, and the number of items that are left."""
     evidence, status = state.evidence, state.evidence.status
     scan(evidence)
     beta = threshold(evidence)
-    return float(status.statistic), float(beta), int(status.leader)
+    leader = int(evidence.rows[status.leader])
+    return float(status.statistic), float(beta), leader, int(evidence.left.sum())
 
 
 @kernel
 def stopped(evidence):
-    """Return whether Z > beta: in O(r^2) if the last tie rules it out, otherwise by a full look in O(M r^2)."""
+    """Return whether Z > beta: in O(r^2) if the last tie rules it out, otherwise by a full look in O(n r^2).
+
+    When items are to be eliminated, return whether one is: the loop ends, and the driver removes it.
+    """
     status = evidence.status
-    if not may_stop(evidence, status.threshold) or not may_stop(evidence, threshold(evidence)):
+    if status.pulls >= status.due:
+        status.due = next_look(status.pulls)
+        threshold(evidence)
+        scan(evidence)
+        beaten = highest_statistic(evidence)
+    elif not may_stop(evidence, status.threshold) or not may_stop(evidence, threshold(evidence)):
         return False
-    scan(evidence)
+    else:
+        scan(evidence)
+        beaten = status.statistic
     # eq. (8); A >= c I since A_0 was pulled, except for "simple", which has another c
-    status.done = status.statistic > status.threshold and (evidence.stopping.kind != 3 or explored(evidence))
+    status.done = beaten > status.threshold and (evidence.stopping.kind != 3 or explored(evidence))
     return status.done
+
+
+@merged
+def next_look(t):
+    """Return the first t' > t at which items are eliminated: the multiples of the largest 2^k <= max(1, t' / LOOKS)."""
+    period = 1
+    while 2 * period * LOOKS <= t:
+        period *= 2
+    return t + period - t % period
+
+
+@kernel
+def highest_statistic(evidence):
+    """Return the largest Z_{leader, m} of the items that are left, after a full look."""
+    largest = 0.0
+    for m in range(evidence.values.shape[0]):
+        if evidence.left[m] and m != evidence.status.leader:
+            largest = max(largest, -evidence.values[m])
+    return largest
 
 
 @inlined

@@ -76,7 +76,7 @@ class Loop(NamedTuple):
     choose: Callable  # compiled by numba: (state) -> arm, or -1 when this loop is over
     update: Callable  # compiled by numba: (state, arm, reward) -> None
     state: Any  # a NamedTuple that both functions change; one of its fields is `counts` (K,)
-    look: Callable | None = None  # (state) -> (statistic, threshold, leader) of this moment, as a Trace holds them
+    look: Callable | None = None  # (state) -> (statistic, threshold, leader, ...) of this moment, as in a Trace
 
 
 class Round(NamedTuple):
@@ -112,6 +112,7 @@ class Trace(NamedTuple):
     statistic: float  # of the stopping rule, in units of that rule, which stops when this exceeds the threshold
     threshold: float
     leader: int  # row of the leading item; on the sphere a unit vector
+    left: int | None = None  # items that are not eliminated, for a rule with `eliminate`
 
 
 class Result(NamedTuple):

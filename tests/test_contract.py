@@ -72,8 +72,10 @@ ALGORITHMS = {
     ),
     "lingape": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0),
     "lingape (greedy)": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0, rule="greedy"),
+    "lingape (sample)": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0, eliminate="sample"),
     "lin_game": lambda arms, items, rng: lin_game(arms, items, delta=0.05),
     "fws": lambda arms, items, rng: fws(arms, items, delta=0.05),
+    "fws (sample)": lambda arms, items, rng: fws(arms, items, delta=0.05, eliminate="sample"),
     "l_t3c": lambda arms, items, rng: l_t3c(arms, items, delta=0.05, rng=rng),
     "l_t3c (best)": lambda arms, items, rng: l_t3c(arms, items, delta=0.05, leader="best", rng=rng),
 }

@@ -106,6 +106,7 @@ def fws(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
+    eliminate: str = "none",
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by Frank-Wolfe steps (Wang et al. 2021, Algorithm 1).
 
@@ -113,7 +114,7 @@ def fws(
     ----------
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
-    u, delta_schedule, threshold : float, str or float, and str
+    u, delta_schedule, threshold, eliminate : float, str or float, str, and str
         As for `lazy_track_and_stop`.
 
     Examples
@@ -123,7 +124,7 @@ def fws(
     >>> play(fws(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    stopping = delta, sigma, u, delta_schedule, threshold
+    stopping = delta, sigma, u, delta_schedule, threshold, eliminate
     return (yield from stop_by_glr(arms, items, stopping, choose, update, first_state))
 
 
@@ -148,14 +149,14 @@ def choose(state):
 @compiled
 def frank_wolfe_step(state, leader, t):
     """Write z into `step`: the best vertex for one gradient, or the maximin mixture for all f_j near the minimum."""
-    K, along, step = state.step.shape[0], state.along, state.step
+    K, along, step, values = state.step.shape[0], state.along, state.step, state.evidence.values
     near, n = near_minimum(state, leader, (t - 1) * t**-0.9 / K), 0  # r_t = t^-0.9 / K
     payoffs = np.empty((near, K))
-    for m in range(state.values.shape[0]):
-        if state.values[m] < np.inf:
+    for m in range(values.shape[0]):
+        if values[m] < np.inf:
             gradient(state, leader, m, along)
             for k in range(K):  # x'grad f_j = f_j(x), since f_j is homogeneous of degree 1
-                payoffs[n, k] = along[k] - state.values[m] / (t - 1)
+                payoffs[n, k] = along[k] - values[m] / (t - 1)
             n += 1
     if near > 1:
         maximin(payoffs, step)
@@ -166,8 +167,8 @@ def frank_wolfe_step(state, leader, t):
 
 @kernel
 def near_minimum(state, leader, slack):
-    """Count the t f_j within `slack` of the smallest, or tied; keep these in `values` (M,), set the others to inf."""
-    evidence, values, least, near = state.evidence, state.values, np.inf, 0
+    """Count the t f_j within `slack` of the smallest, or tied; write them to `evidence.values`, and inf for others."""
+    evidence, values, least, near = state.evidence, state.evidence.values, np.inf, 0
     for m in range(values.shape[0]):
         gap, square = compare(evidence.items, leader, m, evidence.theta, state.inverse, evidence.step)
         values[m] = gap * gap / (2 * square * evidence.stopping.sigma2) if m != leader else np.inf
@@ -231,7 +232,6 @@ class State(NamedTuple):
     iterate: np.ndarray  # (K,), t x, the sum of all steps z so far
     information: np.ndarray  # (r, r), t A(x)
     inverse: np.ndarray  # (r, r), of `information`
-    values: np.ndarray  # (M,), scratch: f_j
     along: np.ndarray  # (K,), scratch
     step: np.ndarray  # (K,), scratch: z
     direction: np.ndarray  # (r,), scratch
@@ -246,7 +246,6 @@ def first_state(evidence):
         iterate=evidence.counts.astype(float),
         information=evidence.information.copy(),
         inverse=evidence.inverse.copy(),
-        values=np.empty(len(evidence.items)),
         along=np.empty(K),
         step=np.empty(K),
         direction=np.empty(r),

@@ -39,6 +39,7 @@ def l_t3c(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
+    eliminate: str = "none",
     rng: np.random.Generator,
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by top-two sampling (after Shang et al. 2020).
@@ -49,7 +50,7 @@ def l_t3c(
         As for `rage`.
     leader : {"sample", "best"}
         The leader is the best item under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat.
-    u, delta_schedule, threshold : float, str or float, and str
+    u, delta_schedule, threshold, eliminate : float, str or float, str, and str
         As for `lazy_track_and_stop`.
     rng : numpy.random.Generator
         Generator that draws the posterior samples.
@@ -65,7 +66,7 @@ def l_t3c(
     check_option("leader", leader, ("sample", "best"))
     if leader == "sample" and not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a Generator, which draws leaders; got {rng!r}: pass np.random.default_rng(seed)")
-    stopping = delta, sigma, u, delta_schedule, threshold
+    stopping = delta, sigma, u, delta_schedule, threshold, eliminate
     choose = choose_by_sample if leader == "sample" else choose_by_estimate
     return (yield from stop_by_glr(arms, items, stopping, choose, update_norms, partial(first_state, rng)))
 

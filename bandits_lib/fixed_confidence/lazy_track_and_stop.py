@@ -42,6 +42,7 @@ def lazy_track_and_stop(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
+    eliminate: str = "none",
     initial: str = "spanning",
     design: str = "certified",
     warm_start: bool = True,
@@ -65,6 +66,9 @@ def lazy_track_and_stop(
         replaces t^2 by t^p.
     threshold : {"determinant", "simple", "logarithm", "loglog"}
         Equation 9, Remark 1, or one of two thresholds without a proof (see `glr`).
+    eliminate : {"none", "stop", "sample"}
+        Selective elimination (Tirinzoni and Degenne 2022): with "stop", an item that the leader has once beaten at the
+        threshold need not be beaten again; with "sample", the sampling rule leaves it out, too.
     initial : {"spanning", "random"}
         A_0: spanning arms that lie far apart, or arms that `rng` draws (section 5).
     design, warm_start : {"certified", "frank_wolfe"} and bool
@@ -111,7 +115,7 @@ def lazy_track_and_stop(
         state.status.next_update = next_time(t + 1)
         return track(state, plug_in(state, design, warm_start))
 
-    stopping = delta, sigma, u, delta_schedule, threshold
+    stopping = delta, sigma, u, delta_schedule, threshold, eliminate
     first = partial(opening, initial=initial, rng=rng)
     return (
         yield from stop_by_glr(arms, items, stopping, choose, update_evidence, first_state, at_update, first_arms=first)

@@ -43,6 +43,7 @@ def lin_game(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
+    eliminate: str = "none",
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020).
 
@@ -50,7 +51,7 @@ def lin_game(
     ----------
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
-    u, delta_schedule, threshold : float, str or float, and str
+    u, delta_schedule, threshold, eliminate : float, str or float, str, and str
         As for `lazy_track_and_stop`.
 
     Examples
@@ -60,7 +61,7 @@ def lin_game(
     >>> play(lin_game(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    stopping = delta, sigma, u, delta_schedule, threshold
+    stopping = delta, sigma, u, delta_schedule, threshold, eliminate
     return (yield from stop_by_glr(arms, items, stopping, choose, update_norms, first_state))
 
 
@@ -71,10 +72,11 @@ def choose(state):
     if stopped(evidence):
         return -1
     leader = leading(evidence.items, evidence.theta, evidence.values)
-    losses, eta = state.losses[leader], np.log(gains.shape[0]) / state.mixability[leader]
+    learner = evidence.rows[leader]
+    losses, eta = state.losses[learner], np.log(gains.shape[0]) / state.mixability[learner]
     before = mixture(losses, eta, state.weights)  # the agent plays first,
     optimistic_gains(state, leader)  # and nature answers
-    state.mixability[leader] += feed(losses, eta, state.weights, gains, before)
+    state.mixability[learner] += feed(losses, eta, state.weights, gains, before)
     for k in range(gains.shape[0]):  # C-tracking
         state.tracked[k] += state.weights[k]
         gains[k] = state.tracked[k] - evidence.counts[k]

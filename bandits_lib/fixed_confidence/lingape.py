@@ -6,6 +6,12 @@ norms are in A^-1, and A = ridge I + sum xx'. The optimal allocation for z_i - z
 X'w = z_i - z_j. By Elfving's theorem it is the XY-design of that direction. Departures:
 - Items other than the arms are allowed: i and j are items, and the union bound contains M^2.
 - Distances are updated from the differences themselves, since differences of norms would lose all digits.
+
+Selective elimination (Tirinzoni and Degenne 2022): an item m is eliminated once its upper bound on the lead over the
+leader i is at most 0, and the rule stops when no item that is left has one above epsilon. With probability 1 - delta,
+the ellipsoid ||theta_hat - theta||_A <= C_t contains theta at all t. Then each bound is at least (z_m - z_i)'theta, for
+all pairs, whatever is pulled. So an eliminated item is no better than the leader of that moment, and one of the items
+that are left is always best. Bounds up to epsilon do not eliminate, because a chain of leaders could add them up.
 """
 
 from collections.abc import Callable
@@ -18,6 +24,7 @@ import numpy as np
 from bandits_lib.checks import check_option, check_positive, check_problem, check_ridge
 from bandits_lib.design import xy_design
 from bandits_lib.design.pair_allocations import Allocations, Table, find
+from bandits_lib.glr import ELIMINATE
 from bandits_lib.numerics.kernels import along_all, inlined, invert, kernel, rank_one_update, read, record
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, Algorithm, Loop, Result, Row, rule
@@ -32,6 +39,7 @@ class State(NamedTuple):
     table: Table
     program: Any  # solver for new pairs in the loop; None: the loop ends at a pair that is not in the table
     leads: np.ndarray  # (M,), upper bounds on the lead of each item over the leader
+    left: np.ndarray  # (M,), whether the item is not eliminated
     gains: np.ndarray  # (K,), scratch of the greedy rule
     lack: np.ndarray  # (r + 1,), scratch: -counts / shares of the arms of an allocation
     sigma: float
@@ -51,6 +59,7 @@ def begin(sample, fit, allocations, rule, *, sigma, delta, bias, epsilon):
         table=allocations.table,
         program=allocations.program,
         leads=np.empty(M),
+        left=np.ones(M, dtype=bool),
         gains=np.empty(len(sample.counts)),
         lack=np.empty(allocations.table.shares.shape[1]),
         sigma=float(sigma),
@@ -76,9 +85,9 @@ def explore(choose, update, state, allocations, *, budget=NO_LIMIT):
 
 
 def look(choose, state):
-    """Return minus the lead of the rival, minus the lead that is accepted, and the leader."""
-    choose(state)  # sets all three for this moment
-    return -float(state.status.lead), -state.epsilon, int(state.status.leader)
+    """Return minus the lead of the rival, minus the lead that is accepted, the leader, and the number of items left."""
+    choose(state)  # sets all of them for this moment
+    return -float(state.status.lead), -state.epsilon, int(state.status.leader), int(state.left.sum())
 
 
 @inlined
@@ -95,6 +104,22 @@ def compare(state, leader, apart):
         status.row = find(state.table, min(leader, rival) * leads.shape[0] + max(leader, rival))
     status.leader, status.rival, status.lead = leader, rival, leads[rival]
     return status.lead > state.epsilon and status.pulls < status.due  # Alg. 1 stops when B(t) <= epsilon
+
+
+@kernel
+def compare_left(state):
+    """Eliminate the items whose bound is at most 0, and set B to the maximum of those left; return as `compare`."""
+    fit, status, leads, left, largest = state.fit, state.status, state.leads, state.left, -np.inf
+    for m in range(leads.shape[0]):
+        if left[m] and m != status.leader:
+            if leads[m] > 0:
+                largest = max(largest, leads[m])
+            else:
+                left[m] = False
+                if fit.eliminate == 2:  # "sample"
+                    fit.values[m] = fit.left_out[m] = -np.inf
+    status.lead = largest
+    return status.lead > state.epsilon
 
 
 @inlined
@@ -138,9 +163,11 @@ class Distances(NamedTuple):
     arms_along: np.ndarray  # (K,), scratch: `along` of the arms
     logdet: np.ndarray  # (1,), log det(A / ridge)
     step: np.ndarray  # (d,), scratch: A^-1 x
+    left_out: np.ndarray  # (M,), -inf for the items that the sampling rule leaves out, and 0 for the others
+    eliminate: int  # index in ELIMINATE
 
 
-def distances(arms, items, ridge, sample, norms=False):
+def distances(arms, items, ridge, sample, norms=False, eliminate="none"):
     """Return the `Distances` of items (M, d) after a first Sample of arms (K, d), with norms of arms if `norms`."""
     (M, d), of_arms = items.shape, len(arms) if norms else 0
     fit = Distances(
@@ -158,6 +185,8 @@ def distances(arms, items, ridge, sample, norms=False):
         arms_along=np.empty(of_arms),
         logdet=np.empty(1),
         step=np.empty(d),
+        left_out=np.zeros(M),
+        eliminate=ELIMINATE.index(eliminate),
     )
     refresh(fit, sample.counts.astype(np.int64))
     return fit
@@ -178,6 +207,8 @@ def refresh(fit, counts):
     fit.logdet[0] = invert(inverse) - d * np.log(fit.ridge)
     along_all(inverse, fit.response, fit.theta)
     along_all(fit.columns, fit.theta, fit.values)
+    for m in range(fit.values.shape[0]):
+        fit.values[m] += fit.left_out[m]
     measure(fit, argmax(fit.values))
     for i in range(d):
         fit.step[i] = 0.0
@@ -260,6 +291,7 @@ def lingape(
     epsilon: float = 0.0,
     ridge: float = 1.0,
     rule: str = "ratio",
+    eliminate: str = "none",
     design: Callable = xy_design,
 ) -> Algorithm:
     """Find the best item (up to epsilon) with probability at least 1 - delta, pull by pull (Xu et al. 2018, Alg. 1).
@@ -273,6 +305,8 @@ def lingape(
     rule : {"ratio", "greedy"}
         Pull the arm that lags most behind the optimal allocation of the pair, which the paper analyses, or the arm that
         shrinks the width of the pair most.
+    eliminate : {"none", "stop", "sample"}
+        As for `lazy_track_and_stop`, with the widths of this rule (see the head of this file).
     design : callable
         Function (arms, directions) -> `Design`; "ratio" calls it with the single direction of the pair.
 
@@ -292,6 +326,7 @@ def lingape(
     arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
     check_option("rule", rule, ("ratio", "greedy"))
+    check_option("eliminate", eliminate, ELIMINATE)
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
     if len(items) == 1:
@@ -302,7 +337,7 @@ def lingape(
         return design(arms, (items[i] - items[j])[None, :]).weights
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
-    fit = distances(arms, items, ridge, sample, norms=rule == "greedy")
+    fit = distances(arms, items, ridge, sample, norms=rule == "greedy", eliminate=eliminate)
     table = Allocations(allocate, len(items), arms.shape[1])
     bias = sqrt(ridge) * theta_bound
     state = begin(sample, fit, table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=epsilon)
@@ -316,7 +351,10 @@ def choose(state):
     leader = argmax(fit.values)
     if leader != status.leader:
         measure(fit, leader)
-    if not compare(state, leader, fit.apart):
+    going = compare(state, leader, fit.apart)
+    if fit.eliminate > 0:
+        going = compare_left(state)
+    if not going:
         return -1
     if not state.greedy:
         return lagging(state)

@@ -8,14 +8,14 @@ import numpy as np
 from scipy.optimize import linprog
 
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.plain.glr import Z_ab, beta, least_squares
+from bandits_lib.plain.glr import Z_ab, beta, least_squares, remaining
 from bandits_lib.plain.spanning import spanning_arms
 from bandits_lib.protocol import Result, one_pull
 
 
-def fws(arms, items, delta, sigma=1.0):
+def fws(arms, items, delta, sigma=1.0, eliminate="none"):
     """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
-    K = len(arms)
+    K, left = len(arms), np.arange(len(items))
     A_0 = spanning_arms(arms)
     c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]
     sample = yield np.bincount(A_0, minlength=K)
@@ -23,17 +23,18 @@ def fws(arms, items, delta, sigma=1.0):
     x = N / N.sum()
     while True:
         A, A_inv, theta = least_squares(arms, N, S)
-        values = items @ theta
-        best = argmax(values)
-        if Z_ab(items, best, theta, A_inv).min() > beta(A, c, delta, sigma):
-            return Result(best)
+        left = remaining(left, items, theta, A_inv, beta(A, c, delta, sigma), N.sum(), eliminate)
+        if len(left) == 1:
+            return Result(left[0])
 
-        t = N.sum() + 1
+        rows, t = left if eliminate == "sample" else np.arange(len(items)), N.sum() + 1
+        values = items[rows] @ theta
         if np.sqrt(t // K) % 1 == 0 or (values == values.max()).sum() > 1:
             z = np.full(K, 1 / K)  # forced exploration
         else:
             Ax_inv = np.linalg.inv((arms.T * x) @ arms)
-            f, r = Z_ab(items, best, theta, Ax_inv) / sigma**2, t**-0.9 / K
+            best, r = rows[argmax(values)], t**-0.9 / K
+            f = Z_ab(items, best, theta, Ax_inv, rows) / sigma**2
             H = [gradient(arms, items[best] - items[j], theta, Ax_inv, sigma) for j in np.flatnonzero(f < f.min() + r)]
             z = maximin(np.array([h - h @ x for h in H]))
         x = ((t - 1) * x + z) / t

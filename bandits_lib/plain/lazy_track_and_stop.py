@@ -9,16 +9,16 @@ import numpy as np
 
 from bandits_lib.design import xy_design
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.plain.glr import Z_ab, beta, least_squares
+from bandits_lib.plain.glr import beta, least_squares, remaining
 from bandits_lib.plain.spanning import spanning_arms
 from bandits_lib.protocol import Result, one_pull
 
 T = {2**k for k in range(60)}
 
 
-def lazy_track_and_stop(arms, items, delta, sigma=1.0):
+def lazy_track_and_stop(arms, items, delta, sigma=1.0, eliminate="none"):
     """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
-    K, d = arms.shape
+    (K, d), left = arms.shape, np.arange(len(items))
     A_0, i = spanning_arms(arms), 0
     c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]
     sample = yield np.bincount(A_0, minlength=K)
@@ -27,13 +27,15 @@ def lazy_track_and_stop(arms, items, delta, sigma=1.0):
     W = (d - 1) * w  # the sum of w(s) over s < t
     while True:
         A, A_inv, mu = least_squares(arms, N, S)
-        best = argmax(items @ mu)
-        y = items[best] - np.delete(items, best, axis=0)
+        left = remaining(left, items, mu, A_inv, beta(A, c, delta, sigma), t, eliminate)
+        if len(left) == 1:  # eq. (8); A >= c I since A_0 was pulled
+            return Result(left[0])
+        rows = left if eliminate == "sample" else np.arange(len(items))
+        best = rows[argmax(items[rows] @ mu)]
+        y = items[best] - items[rows[rows != best]]
         gaps = y @ mu
         if t in T and gaps.min() > 0:
             w = xy_design(arms, y * (gaps.min() / gaps)[:, None]).weights  # argmax of psi, eq. (3)
-        if Z_ab(items, best, mu, A_inv).min() > beta(A, c, delta, sigma):  # eq. (8); A >= c I since A_0 was pulled
-            return Result(best)
         W = W + w
         f = c / np.sqrt(d) * np.sqrt(t)  # Lemma 5
         if np.linalg.eigvalsh(A)[0] < f * (1 - 1e-9):  # eq. (5); at t = d the two are equal

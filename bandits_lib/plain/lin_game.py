@@ -10,29 +10,31 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.plain.glr import Z_ab, beta, least_squares
+from bandits_lib.plain.glr import Z_ab, beta, least_squares, remaining
 from bandits_lib.plain.spanning import spanning_arms
 from bandits_lib.protocol import Result, one_pull
 
 
-def lin_game(arms, items, delta, sigma=1.0):
+def lin_game(arms, items, delta, sigma=1.0, eliminate="none"):
     """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     K, M = len(arms), len(items)
     A_0 = spanning_arms(arms)
     c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]
     sample = yield np.bincount(A_0, minlength=K)
-    N, S, W = sample.counts, sample.sums, np.zeros(K)
+    N, S, W, left = sample.counts, sample.sums, np.zeros(K), np.arange(M)
     loss, gap = np.zeros((M, K)), np.full(M, 0.01)  # one AdaHedge for each item: losses and mixability gaps so far
     while True:
         A, A_inv, theta = least_squares(arms, N, S)
-        best = argmax(items @ theta)
-        if Z_ab(items, best, theta, A_inv).min() > beta(A, c, delta, sigma):
-            return Result(best)
+        left = remaining(left, items, theta, A_inv, beta(A, c, delta, sigma), N.sum(), eliminate)
+        if len(left) == 1:
+            return Result(left[0])
 
+        rows = left if eliminate == "sample" else np.arange(M)
+        best = rows[argmax(items[rows] @ theta)]
         eta = log(K) / gap[best]
         w = softmax(-eta * loss[best])  # the agent plays first
         Aw_inv = np.linalg.inv((arms.T * (w + 1e-12 / K)) @ arms)
-        y = items[best] - items[argmax(-Z_ab(items, best, theta, Aw_inv))]
+        y = items[best] - items[argmax(-Z_ab(items, best, theta, Aw_inv, rows))]
         lam = theta - (y @ theta) / (y @ Aw_inv @ y) * Aw_inv @ y  # nature answers: the nearest tie with another item
 
         log_t, U = log(N.sum()), np.zeros(K)

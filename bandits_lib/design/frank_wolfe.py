@@ -12,10 +12,10 @@ import numpy as np
 from bandits_lib.checks import check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, bound_of_masses, root_of_design, value_of
-from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices, scan, walk
+from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices, scan, squared_norms, walk
 from bandits_lib.design.far_pairs import MARGIN, FarPairs
 from bandits_lib.design.solvers import in_span, problem
-from bandits_lib.numerics.kernels import along_all, compiled, inner
+from bandits_lib.numerics.kernels import along_all, compiled, inner, merged
 from bandits_lib.numerics.linear_algebra import (
     apply,
     combine,
@@ -31,8 +31,10 @@ from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
 
 LIST = 150  # differences of up to this many items are listed
-FAR, LONGEST = 0.9, 0.95  # pairs above these shares of the largest squared norm are kept in two lists, or fewer
+FAR, LONGEST = 0.9, 0.95  # directions above these shares of the largest squared norm are listed
 CLEAR = 1e-8  # relative: numbers further apart than this are not equal up to rounding errors
+SURELY = 0.999  # a margin for rounding errors
+NARROW = 8  # in fewer dimensions sums have fewer terms than `inner` adds side by side
 KEPT, ITEMS = 200_000, 10_000  # largest number of pairs that are kept, and of items for which pairs are kept
 
 
@@ -195,48 +197,83 @@ class Remembered(Differences):
 
 def frank_wolfe(arms, directions, weights, stop, max_iter):
     """Return weights (K,), the directions visited (n, r), and the value before the last step."""
-    matrix, columns, weights, room = information(arms, weights), transposed(arms), weights.copy(), np.empty(len(arms))
-    narrow = isinstance(directions, Listed) and arms.shape[1] < 8  # fewer terms than `inner` adds side by side
-    worst_of, visited = _worst_of_columns(directions) if narrow else directions.worst, []
+    matrix, weights = information(arms, weights), weights.copy()
+    if isinstance(directions, Listed):
+        rows = np.empty(max_iter, np.int64)
+        n, value = _steps(arms, directions.rows, matrix, weights, stop**2, rows)
+        return weights, directions.rows[rows[:n]], value
+    columns, room, visited = transposed(arms), np.empty(len(arms)), []
     for k in range(1, max_iter + 1):
         across = inverse_triangle(upper_factor(matrix)[0])
-        worst, value = worst_of(transposed(across))
+        worst, value = directions.worst(transposed(across))
         visited.append(worst)
         vertex = farthest_along(arms, columns, apply(across, combine(worst, across)), room)
         step = 2 / (k + 2)
-        small = _moved(weights, vertex, step, stop**2, room)
+        small = _moved(weights, vertex, step, stop**2)
         matrix = (1 - step) * matrix + step * np.outer(arms[vertex], arms[vertex])
         if small:
             break
     return weights, np.array(visited), value
 
 
-def _worst_of_columns(directions):
-    """Return a faster form of `Listed.worst` of these directions, with the same sums."""
-    columns, squares, along = transposed(directions.rows), *np.empty((2, len(directions.rows)))
+@compiled
+def _steps(arms, directions, matrix, weights, small, visited):
+    """Move the weights (K,) by the steps of `frank_wolfe` for `directions` (m, r); return how many, and the value.
 
-    def worst(root):
-        row = longest(columns, root, squares, along)
-        return directions.rows[row], float(squares[row])
+    `visited` (max_iter,) gets the rows of the worst directions. A step multiplies squared norms by 1 / (1 - step) or
+    less. Thus those that are not `listed` stay below `floor`, and most steps need not look at them.
+    """
+    columns, room, listed, floor, n, value = transposed(arms), np.empty(len(arms)), np.arange(1), np.inf, 0, 0.0
+    whole = _laid_out(directions)
+    close = _laid_out(directions[:1])
+    while n < len(visited):
+        across = inverse_triangle(upper_factor(matrix)[0])
+        norms = _norms_under(transposed(across), close)
+        place = argmax(norms)
+        row, value = listed[place], norms[place]
+        if floor >= value * SURELY:  # a direction that is not listed may be as long
+            norms = _norms_under(transposed(across), whole)
+            row = argmax(norms)
+            value = norms[row]
+            floor = FAR * value
+            listed = np.flatnonzero(norms >= floor)
+            close = _laid_out(directions[listed])
+        visited[n] = row
+        n += 1
+        vertex = farthest_along(arms, columns, apply(across, combine(directions[row], across)), room)
+        step = 2 / (n + 2)
+        floor /= 1 - step
+        for i in range(len(matrix)):
+            for j in range(len(matrix)):
+                matrix[i, j] = (1 - step) * matrix[i, j] + step * (arms[vertex, i] * arms[vertex, j])
+        if _moved(weights, vertex, step, small):
+            break
+    return n, value
 
-    return worst
+
+@merged
+def _laid_out(rows):
+    """Return rows (n, r) as `_norms_under` reads them: as columns if r < NARROW."""
+    return transposed(rows) if rows.shape[1] < NARROW else rows
 
 
 @compiled
-def longest(columns, root, squares, along):
-    """Return the argmax of |root y|^2 over the columns y (r, n); leave the values in `squares`. Scratch: along (n,)."""
-    squares[:] = 0.0
-    for i in range(root.shape[0]):
-        along_all(columns, root[i], along)
+def _norms_under(root, rows):
+    """Return |root y|^2 for directions y that are laid out by `_laid_out`, with the sums of `Listed.worst`."""
+    if len(root) >= NARROW:
+        return squared_norms(rows, root)
+    squares, along = np.zeros(rows.shape[1]), np.empty(rows.shape[1])
+    for i in range(len(root)):
+        along_all(rows, root[i], along)
         for k in range(len(squares)):
             squares[k] += along[k] * along[k]
-    return argmax(squares)
+    return squares
 
 
 @compiled
 def farthest_along(arms, columns, vector, squares):
     """Return the argmax of (x'vector)^2 over arms x (K, r), also given as `columns`; leave the values in `squares`."""
-    if len(vector) < 8:  # the same sums as `apply`, side by side
+    if len(vector) < NARROW:  # the same sums as `apply`, side by side
         along_all(columns, vector, squares)
     else:
         squares[:] = apply(arms, vector)
@@ -246,20 +283,21 @@ def farthest_along(arms, columns, vector, squares):
 
 
 @compiled
-def _moved(weights, vertex, step, small, change):
+def _moved(weights, vertex, step, small):
     """Move `step` of the mass to the vertex; return whether this changes less than `small` of the squared length."""
-    for k in range(len(weights)):
-        change[k] = -step * weights[k]
-    change[vertex] += step
-    moved, whole = inner(change, change), small * inner(weights, weights)
-    if abs(moved - whole) <= CLEAR * whole:  # then the order of the sums decides
+    length = inner(weights, weights)
+    moved, whole = step * step * (length + 1 - 2 * weights[vertex]), small * length
+    if abs(moved - whole) <= CLEAR * (whole + step * step):  # then the order of the sums decides
         moved, whole = 0.0, 0.0
         for k in range(len(weights)):
-            moved += change[k] * change[k]
+            change = step - step * weights[k] if k == vertex else -step * weights[k]
+            moved += change * change
             whole += weights[k] * weights[k]
         whole *= small
+    last = weights[vertex]
     for k in range(len(weights)):
-        weights[k] += change[k]
+        weights[k] += -step * weights[k]
+    weights[vertex] = last + (-step * last + step)
     return moved < whole
 
 

@@ -5,7 +5,7 @@ import pytest
 from arrangements import cases, oracle, soare, sphere
 
 from bandits_lib.design import cache_off, frank_wolfe, frank_wolfe_design, pairs, weighted_design, xy_design
-from bandits_lib.design.directions import Differences
+from bandits_lib.design.directions import Differences, Listed
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -80,6 +80,26 @@ def test_far_pairs_that_are_remembered_change_no_bit(monkeypatch, points, kept):
         (expected, value), (worst, found) = plain.worst(root), remembered.worst(root)
         np.testing.assert_array_equal(worst, expected)
         assert found == value
+
+
+@pytest.mark.parametrize("stop", [0.01, 0.0])
+@pytest.mark.parametrize("d", [2, 5, 9])
+def test_a_list_of_long_directions_changes_no_bit(d, stop):
+    """The compiled steps against steps that look at every direction; nearly parallel directions and copies."""
+    arms, items = sphere(80, d), sphere(60, d, 1)
+    rows = np.vstack([items, items * (1 + 1e-12), items[:20] + 1e-4, np.eye(d)])
+
+    class EveryOne:
+        def worst(self, root):
+            return Listed(rows).worst(root)
+
+    (weights, visited, value), (expected, seen, last) = (
+        frank_wolfe.frank_wolfe(arms, directions, np.full(80, 1 / 80), stop, 600)
+        for directions in (Listed(rows), EveryOne())
+    )
+    np.testing.assert_array_equal(weights, expected)
+    np.testing.assert_array_equal(visited, seen)
+    assert value == last and len(visited) > 50
 
 
 def test_options_share_the_steps():

@@ -25,6 +25,25 @@ def draw_bernoulli(mean, sigma, rng):
     return float(rng.binomial(1, mean))
 
 
+@njit(cache=True)
+def draw_gaussian_sums(means, sigma, counts, sums, rng):
+    """Set `sums` (K,) to the sums of Gaussian rewards of a batch, drawn as `LinearBandit.pull` draws them."""
+    for k in range(counts.shape[0]):
+        sums[k] = 0.0
+        if counts[k] > 0:
+            sums[k] = counts[k] * means[k] + np.sqrt(counts[k]) * sigma[k] * rng.standard_normal()
+    for k in range(counts.shape[0]):
+        if counts[k] > 1:
+            rng.chisquare(counts[k] - 1)  # of the squares, so that later draws are the same
+
+
+@njit(cache=True)
+def draw_bernoulli_sums(means, sigma, counts, sums, rng):
+    """Set `sums` (K,) to the sums of a batch of rewards 0 and 1; sigma is not used."""
+    for k in range(counts.shape[0]):
+        sums[k] = rng.binomial(counts[k], means[k]) if counts[k] > 0 else 0.0
+
+
 class LinearBandit:
     """Simulate arms with rewards of mean `link(arms @ theta)` and independent noise.
 
@@ -108,6 +127,11 @@ class LinearBandit:
     def draw(self) -> Callable:
         """Return the function (mean, sigma, rng) -> reward; it is looked up by its name, so that it stays compiled."""
         return draw_bernoulli if self.noise == "bernoulli" else draw_gaussian
+
+    @property
+    def draw_sums(self) -> Callable:
+        """Return the function (means, sigma, counts, sums, rng) that draws the sums of a batch, as `draw` is found."""
+        return draw_bernoulli_sums if self.noise == "bernoulli" else draw_gaussian_sums
 
     def pull(self, counts: np.ndarray, rng: np.random.Generator) -> Sample:
         """Pull arm k `counts[k]` times and return the aggregated rewards, exactly in law, in O(K).

@@ -1,7 +1,7 @@
 """Define how an algorithm asks for pulls and is answered: an algorithm is a generator that yields what to pull.
 
 - counts (K,), integers: a batch; arm k is pulled counts[k] times, the reply is one `Sample`
-- `Loop(choose, update, state)`: pull by pull, until `choose` returns -1; the reply is None
+- `Loop(choose, update, state)`: pull by pull, or batch by batch, until `choose` returns -1; the reply is None
 
 It returns a `Result`. The caller counts the pulls, so that no algorithm can misreport its sample complexity.
 `bandits_lib.play` answers with simulated rewards, `bandits_lab.Lab` with rewards that a person measured.
@@ -71,12 +71,17 @@ class Sample(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A request for single pulls of `choose(state)` until it returns -1; each reward is passed to `update`."""
+    """A request for single pulls of `choose(state)` until it returns -1; each reward is passed to `update`.
+
+    With `batches`, `choose` sets `state.batch` (K,), how often each arm is pulled next, and `update(state)` finds the
+    sums of the rewards in `state.rewards` (K,).
+    """
 
     choose: Callable  # compiled by numba: (state) -> arm, or -1 when this loop is over
     update: Callable  # compiled by numba: (state, arm, reward) -> None
     state: Any  # a NamedTuple that both functions change; one of its fields is `counts` (K,)
     look: Callable | None = None  # (state) -> (statistic, threshold, leader, ...) of this moment, as in a Trace
+    batches: bool = False
 
 
 class Round(NamedTuple):
@@ -181,7 +186,7 @@ def one_pull(arm: int | np.ndarray, K: int) -> np.ndarray:
 
 
 def unroll(algorithm: Algorithm) -> Algorithm:
-    """Return the same algorithm with every Loop opened into single pulls, so that it asks for batches only."""
+    """Return the same algorithm with every Loop opened, so that it asks for batches only."""
     reply = None
     while True:
         try:
@@ -191,9 +196,15 @@ def unroll(algorithm: Algorithm) -> Algorithm:
         if not isinstance(request, Loop):
             reply = yield request
             continue
-        while (arm := request.choose(request.state)) >= 0:
-            sample = yield one_pull(arm, len(request.state.counts))
-            request.update(request.state, arm, float(sample.sums[arm]))
+        state = request.state
+        while (arm := request.choose(state)) >= 0:
+            if request.batches:
+                sample = yield state.batch.copy()
+                state.rewards[:] = sample.sums
+                request.update(state)
+            else:
+                sample = yield one_pull(arm, len(state.counts))
+                request.update(state, arm, float(sample.sums[arm]))
         reply = None
 
 

@@ -74,6 +74,53 @@ def test_a_rule_that_stops_at_max_pulls_has_stopped():
     assert [run.stopped for run in runs] == [False, True]
 
 
+class Batched(NamedTuple):
+    counts: np.ndarray
+    sums: np.ndarray
+    batch: np.ndarray
+    rewards: np.ndarray
+
+
+@njit
+def choose_batch(state):
+    for k in range(3):
+        state.batch[k] = state.counts[k] // 2 + (k != 1)
+    return -1 if state.counts.sum() >= 40 else 0
+
+
+@njit
+def update_by_batch(state):
+    state.counts[:] += state.batch
+    state.sums[:] += state.rewards
+
+
+def batch_by_batch(compiled):
+    """Batches of growing size that leave out an arm: in a loop, or one by one."""
+    state = Batched(*np.zeros((4, 3)))._replace(counts=np.zeros(3, int), batch=np.zeros(3, int))
+    if compiled:
+        yield Loop(choose_batch, update_by_batch, state, batches=True)
+    while choose_batch(state) >= 0:
+        sample = yield state.batch.copy()
+        state.rewards[:] = sample.sums
+        update_by_batch(state)
+    last = yield np.array([0, 4, 0])
+    return Result(0, (state.counts, state.sums, last.sums))
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "bernoulli"])
+def test_a_loop_of_batches_draws_what_the_batches_draw(noise):
+    problem = LinearBandit(np.eye(3), theta=[0.1, 0.6, 0.9], noise=noise)
+    total_pulls = play(batch_by_batch(False), problem, np.random.default_rng(3)).counts.sum()
+    for limit in (None, *range(total_pulls + 3)):
+        ways = batch_by_batch(True), unroll(batch_by_batch(True)), batch_by_batch(False)
+        loop, opened, one_by_one = (play(way, problem, np.random.default_rng(3), max_pulls=limit) for way in ways)
+        assert loop.counts.tolist() == opened.counts.tolist() == one_by_one.counts.tolist()
+        assert loop.stopped == one_by_one.stopped == (limit is None or limit >= total_pulls)
+        if loop.stopped:
+            np.testing.assert_array_equal(loop.result.history, opened.result.history)
+            np.testing.assert_array_equal(loop.result.history, one_by_one.result.history)
+
+
 def test_a_batch_that_would_pass_max_pulls_is_not_pulled_at_all():
     run = play(mixed([]), PROBLEM, np.random.default_rng(0), max_pulls=6)
     assert run.counts.sum() == 3 and not run.stopped

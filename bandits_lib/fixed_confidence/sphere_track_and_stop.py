@@ -40,7 +40,10 @@ class Settings(NamedTuple):
 class State(NamedTuple):
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
-    # pulls; turn, the next arm; length, |S| after the last block; boundary, the length at which the rule stops
+    batch: np.ndarray  # (d,), of a loop in batches: the pulls before the next check
+    rewards: np.ndarray  # (d,), the sums of their rewards
+    growth: float
+    # turn, the next arm; length, |S| after the last block; boundary, the length at which the rule stops
     status: np.record
     settings: Settings
 
@@ -101,19 +104,18 @@ def sphere_track_and_stop(
     settings = checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
         raise ValueError(f"growth must be at least 0 and finite (a batch divided by the pulls before it); got {growth}")
-    status = record(pulls=0, turn=0, length=0.0, boundary=np.inf)
-    state = State(np.zeros(d, dtype=np.int64), np.zeros(d), status, settings)
-    while True:
-        if growth == 0 and status.pulls > 0:
-            yield Loop(choose, update, state, look)
-        else:  # the first block too: a batch shows whether there are d arms
-            sample = yield np.full(d, max(1, int(growth * state.counts[0])))
-            state.counts[:] += sample.counts
-            state.sums[:] += sample.sums
-            status.pulls += sample.counts.sum()
-            status.length, status.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], settings)
-        if status.length >= status.boundary:
-            return Result(direction(state.sums))
+    status = record(turn=0, length=0.0, boundary=np.inf)
+    counts, batch = np.zeros((2, d), dtype=np.int64)
+    sums, rewards = np.zeros((2, d))
+    state = State(counts, sums, batch, rewards, float(growth), status, settings)
+    sample = yield np.ones(d, dtype=int)  # a batch shows whether there are d arms
+    counts += sample.counts
+    sums += sample.sums
+    if growth == 0:
+        yield Loop(choose, update, state, look)
+    else:
+        yield Loop(choose_block, update_block, state, batches=True)
+    return Result(direction(sums))
 
 
 def checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
@@ -197,17 +199,21 @@ def boundary(n, settings):
 
 
 @merged
+def reached(state):
+    """Return whether |S| has reached its boundary after whole blocks."""
+    sums, status, square = state.sums, state.status, 0.0
+    for i in range(sums.shape[0]):
+        square += sums[i] * sums[i]
+    status.length, status.boundary = np.sqrt(square), boundary(state.counts[0], state.settings)
+    return status.length >= status.boundary
+
+
+@merged
 def choose(state):
     """Return the next arm of the round robin; -1 when a complete block reaches the boundary."""
-    sums, status = state.sums, state.status
-    if status.turn == 0 and status.pulls > 0:
-        square = 0.0
-        for i in range(sums.shape[0]):
-            square += sums[i] * sums[i]
-        status.length, status.boundary = np.sqrt(square), boundary(state.counts[0], state.settings)
-        if status.length >= status.boundary:
-            return -1
-    return status.turn  # a_t = u_(t mod d), the sampling rule of section 4.2
+    if state.status.turn == 0 and reached(state):
+        return -1
+    return state.status.turn  # a_t = u_(t mod d), the sampling rule of section 4.2
 
 
 @merged
@@ -216,5 +222,21 @@ def update(state, arm, reward):
     status = state.status
     state.sums[arm] += reward
     state.counts[arm] += 1
-    status.pulls += 1
     status.turn = arm + 1 if arm + 1 < state.counts.shape[0] else 0
+
+
+@merged
+def choose_block(state):
+    """Ask for `growth` times the blocks so far; return -1 when the boundary is reached."""
+    if reached(state):
+        return -1
+    state.batch[:] = max(1, int(state.growth * state.counts[0]))
+    return 0
+
+
+@merged
+def update_block(state):
+    """Update the state by the rewards of a batch."""
+    for i in range(state.sums.shape[0]):
+        state.sums[i] += state.rewards[i]
+        state.counts[i] += state.batch[i]

@@ -1,9 +1,9 @@
 """Simulate rules: `play` draws the rewards that an algorithm asks for, and runs a pull-by-pull rule in a compiled loop.
 
 If a function takes other functions as arguments, numba compiles it again in every process. `_loop` therefore takes
-none: it is copied for each rule, and `choose`, `update` and `draw` are global names of the copy. A copy with this
-package's functions is named after them and kept on disk (numerics/kernel_cache.py). A copy with other functions is
-compiled once in each process.
+none: it is copied for each rule, and `choose`, `update` and `draw` are global names of the copy. The same holds for
+`_loop_of_batches`. A copy with this package's functions is named after them and kept on disk
+(numerics/kernel_cache.py). A copy with other functions is compiled once in each process.
 """
 
 import functools
@@ -140,12 +140,29 @@ def _loop(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):
     return PAUSED
 
 
+def _loop_of_batches(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):
+    while pulls[0] < pause_at:
+        if choose(state) < 0:
+            return OVER
+        asked = 0
+        for k in range(counts.shape[0]):
+            asked += state.batch[k]
+        if asked > max_pulls - pulls[0]:
+            return CUT_OFF
+        for k in range(counts.shape[0]):
+            counts[k] += state.batch[k]
+        pulls[0] += asked
+        draw(means, sigma, state.batch, state.rewards, rng)
+        update(state)
+    return PAUSED
+
+
 def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks, traces, every):
-    """Play a Loop pull by pull, in chunks; return True if `choose` ended it, False if `max_pulls` came first.
+    """Play a Loop in chunks; return True if `choose` ended it, False if `max_pulls` came first.
 
     Chunks end at the pulls at which a Trace is due, `every` pulls after the last one of `traces`, and add it there.
     """
-    run = runner(loop.choose, loop.update, problem.draw)
+    run = runner(loop.choose, loop.update, problem.draw_sums if loop.batches else problem.draw, loop.batches)
     chunk = chunks.get(run, FIRST_CHUNK)
     while True:
         due = NO_LIMIT
@@ -171,12 +188,12 @@ def next_chunk(chunk, seconds):
 
 
 @functools.cache
-def runner(choose, update, draw):
+def runner(choose, update, draw, batches=False):
     """Return the compiled loop of a rule and a noise, which returns OVER, CUT_OFF or PAUSED."""
-    parts = {"choose": choose, "update": update, "draw": draw}
+    parts, loop = {"choose": choose, "update": update, "draw": draw}, _loop_of_batches if batches else _loop
     addresses = [_address(part) for part in parts.values()]
-    copy = FunctionType(_loop.__code__, globals() | parts)
-    copy.__name__ = copy.__qualname__ = "-".join(["_loop", *map(str, addresses)])
+    copy = FunctionType(loop.__code__, globals() | parts)
+    copy.__name__ = copy.__qualname__ = "-".join([loop.__name__, *map(str, addresses)])
     return (kernel if all(addresses) else njit(error_model="numpy"))(copy)
 
 

@@ -21,6 +21,7 @@ import re
 import shutil
 import sys
 import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -43,7 +44,7 @@ NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
-AT_ONCE = 2  # notebooks at the papers' scale: while one draws, the runs of the other use the cores
+AT_ONCE = 2  # notebooks at the papers' scale, which share the cores
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_THREADS", "1")  # as in the Makefile; kernels inherit it
@@ -194,11 +195,21 @@ def fork_kernels_of(names) -> None:
         forked_kernels.fork_kernels()
 
 
-def at_once(most: int, attempts: list[tuple]):
-    """Yield how each notebook ended, in the order in which they end; `most` of them run at a time."""
+def at_once(most: int, attempts: list[tuple], after: dict[str, set[str]] | None = None):
+    """Yield how each notebook ended, in the order in which they end; `most` of them run at a time.
+
+    They start in the order given, but one with an entry in `after` waits until the notebooks there have ended."""
     # threads suffice: each notebook has its own kernel, and kernels, unlike worker processes, end with this process
-    parallel = joblib.Parallel(most, backend="threading", return_as="generator_unordered")
-    return parallel(joblib.delayed(attempt)(*each) for each in attempts)
+    pool, waiting, running = ThreadPoolExecutor(most), list(attempts), {}
+    while waiting or running:
+        unfinished = {name for _, name, *_ in waiting} | {*running.values()}
+        ready = [each for each in waiting if not (after or {}).get(each[1], set()) & unfinished]
+        for each in ready[: most - len(running)]:
+            waiting.remove(each)
+            running[pool.submit(attempt, *each)] = each[1]
+        for one in wait(running, return_when=FIRST_COMPLETED).done:
+            del running[one]
+            yield one.result()
 
 
 def side_by_side(function, names: list[str], *arguments, meanwhile=None) -> list[Execution]:
@@ -354,28 +365,41 @@ def write_minutes(key: str, played: list[Execution]) -> None:
         atomic_write(page, ledger.filled(page.read_text(encoding="utf-8"), {"minutes": table}))
 
 
-def paper_groups(plan: dict[str, dict]) -> list[list[str]]:
-    """Return the notebooks of a plan in up to three groups: most, those that read saved claims, and the ledger."""
-    longest_first = sorted(plan, key=lambda name: -plan[name]["minutes"])
-    groups: list[list[str]] = [[], [], []]
-    for name in longest_first:
-        groups[2 if name == LEDGER else int("claims_folder" in plan[name]["parameters"])].append(name)
-    return [group for group in groups if group]
+def paper_order(plan: dict[str, dict]) -> tuple[list[str], dict[str, set[str]]]:
+    """Return the notebooks without the ledger, the longest first, and {name: those whose results it reads}."""
+    names = [name for name in plan if name != LEDGER]
+    readers = [name for name in names if "claims_folder" in plan[name]["parameters"]]
+    after = {one: {name for name in names if _paper_of(name) == _paper_of(one)} - {*readers} for one in readers}
+    ends = {name: max((plan[one]["minutes"] for one in readers if name in after[one]), default=0) for name in names}
+    return sorted(names, key=lambda name: -(plan[name]["minutes"] + ends[name])), after
+
+
+def _paper_of(name: str) -> str:
+    return name.partition("_")[0]
 
 
 def paper_jobs(plan: dict[str, dict], scheduler: str, seed_of: dict[str, int], folder: Path) -> dict[str, dict]:
     """Return the parameters of every notebook of a plan; a notebook that belongs to no paper keeps its own seed."""
     out = Path(os.path.relpath(folder, NOTEBOOKS)).as_posix()
     where = {"out": out, **({"scheduler": scheduler} if scheduler else {})}
+    cores = max(1, joblib.cpu_count() // max(1, min(AT_ONCE, len(plan) - 1)))  # of a notebook; the ledger comes last
     jobs = {}
     for name, entry in plan.items():
-        given = {"n_jobs": joblib.cpu_count(), **entry["parameters"], **where}
+        given = {"n_jobs": cores, **entry["parameters"], **where}
         if "claims_folder" in given:
             given["claims_folder"] = f"{out}/figures/claims"
-        paper = name.partition("_")[0]
+        if "checkpoint" in given:
+            given["checkpoint"] = f"{Path(os.path.relpath(checkpoints(name, folder), NOTEBOOKS)).as_posix()}/"
+        paper = _paper_of(name)
         jobs[name] = {**given, "seed": seed_of[paper]} if paper in seed_of else given
         check_parameters(name, jobs[name])
     return jobs
+
+
+def checkpoints(name: str, folder: Path) -> Path:
+    """Return the folder of a notebook's checkpoints in a run that writes to `folder`."""
+    kept = ROOT / "build" / "checkpoints"
+    return (kept if folder == ROOT else kept / folder.name) / name
 
 
 def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why: str = "") -> bool:
@@ -392,7 +416,7 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why:
     folder = ROOT if seed is None else ROOT / "build" / f"seed_{seed}"
     jobs = paper_jobs(plan, scheduler, seed_of, folder)
     announce(plan, seed_of, folder / "figures")
-    fresh = not any((ROOT / "build" / "checkpoints").glob("*.jsonl"))  # of a continued run the minutes are too few
+    fresh = {name for name in jobs if not checkpoints(name, folder).exists()}  # the others' minutes would be too few
     if seed is None:
         seeds.begin(whole, seed_of, log, why)
         if why and figure:
@@ -403,15 +427,19 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why:
     beside, page = (None, executed) if seed is None else (ROOT / "figures", folder)
     said = "the edition's seeds" if seed is None else f"seed {seed}"
     run = notebook_runs.Folders(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
-    for group in paper_groups(plan):
-        if group == [LEDGER] and seed is None and not scheduler and fresh:  # whose reports have the minutes
-            write_minutes("minutes", played)
-        if group == [LEDGER] and seed is None and all_ran(played):  # and how many runs ended
+    others, after = paper_order(plan)
+    for group in filter(None, (others, [LEDGER])):
+        if group == [LEDGER] and seed is None and all_ran(played):  # whose reports say how many runs ended
             seeds.end(whole, seed_of, log, claims_table.read(ROOT / "figures" / "claims"))
         print(f"{', '.join(group)} ...", flush=True)
-        for one in at_once(AT_ONCE, [(execute, name, jobs[name], run, True) for name in group]):
+        for one in at_once(AT_ONCE, [(execute, name, jobs[name], run, True) for name in group], after):
             print(f"{one.name:<40} {duration(one.seconds / 60):>12}  {one.message}", flush=True)
             played.append(one)
+            if seed is None and not scheduler and one.name in fresh and one.name != LEDGER:
+                write_minutes("minutes", [one])
+    if all_ran(played):
+        for name in jobs:
+            shutil.rmtree(checkpoints(name, folder), ignore_errors=True)
     print("\n" + notebook_runs.close(played, time.perf_counter() - started, run, page))
     return all_ran(played)
 

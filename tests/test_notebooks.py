@@ -422,6 +422,49 @@ def test_paper_measures_the_minutes_of_each_notebook_and_nothing_else_changes(pr
 
 
 @pytest.mark.slow
+def test_a_run_that_ended_keeps_no_checkpoint_and_one_that_continues_measures_no_minutes(project, main):
+    file = project / "notebooks" / "paper.yaml"
+    text = file.read_text().replace("delta: 1.0e-3", 'delta: 1.0e-3, checkpoint: "x"')
+    file.write_text(text)
+    notebook = nbformat.read(project / "notebooks" / "toy2020_1.ipynb", as_version=4)
+    notebook.cells[1].source += '\ncheckpoint = ""'
+    nbformat.write(notebook, project / "notebooks" / "toy2020_1.ipynb")
+    mine, other = (project / "build" / "checkpoints" / name for name in ("toy2020_1", "toy2020_2"))
+    for folder in (mine, other):
+        folder.mkdir(parents=True)
+    assert main("paper", "--paper", "toy2020") == 0 and file.read_text() == text, "it continued"
+    assert 'checkpoint = "../build/checkpoints/toy2020_1/"' in given(project / "build/paper/toy2020_1.ipynb")
+    assert other.exists() and not mine.exists()
+    assert main("paper", "--paper", "toy2020") == 0 and file.read_text() != text
+
+
+def test_a_notebook_that_reads_claims_waits_for_its_paper_only_and_the_longest_start_first():
+    entries = {
+        "a2020_1": (5, False), "a2020_2": (20, False), "a2020_all": (13, True),
+        "b2020_1": (19, False), "b2020_2": (7, False), run.LEDGER: (1, True),
+    }  # fmt: skip
+    plan = {
+        name: {"minutes": minutes, "parameters": {"claims_folder": ""} if reads else {}}
+        for name, (minutes, reads) in entries.items()
+    }
+    order, after = run.paper_order(plan)
+    assert order == ["a2020_2", "b2020_1", "a2020_1", "a2020_all", "b2020_2"]
+    assert after == {"a2020_all": {"a2020_1", "a2020_2"}}
+    begun, ended = [], []
+
+    def play(name):
+        begun.append((name, {*ended}))
+        time.sleep(plan[name]["minutes"] / 100)
+        ended.append(name)
+        return "done"
+
+    played = [one.name for one in run.at_once(2, [(play, name) for name in order], after)]
+    assert played == ended and sorted(ended) == sorted(order)
+    assert [name for name, _ in begun] == ["a2020_2", "b2020_1", "a2020_1", "b2020_2", "a2020_all"]
+    assert dict(begun)["a2020_all"] >= after["a2020_all"]
+
+
+@pytest.mark.slow
 def test_code_that_is_not_committed_writes_no_outcomes(project, main, monkeypatch):
     def refuse():
         raise ValueError("outcomes are written from committed code only")

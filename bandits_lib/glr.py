@@ -13,7 +13,8 @@ Departures and readings:
 - "simple" (Remark 1): (1 + u) sigma^2 log(max(t, 1 + t / (u r))^(r/2) / delta) with c = max ||a||^2. The rule waits
   until A >= c I.
 - No proof covers "logarithm", (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published
-  code, nor "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
+  code, nor "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS, nor "log_pulls",
+  sigma^2 log((1 + t) / delta), of the experiments of Tirinzoni and Degenne (2022).
 - The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them; here they are pulled.
   "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws arms.
 - All items are compared only when half the squared distance to the tie of the last full look, which bounds Z, exceeds
@@ -283,7 +284,7 @@ def toward(items, one, other, theta, inverse, y, direction):
 
 LOOKS = 64  # so often items are eliminated while t doubles
 SLACK = 1e-9  # relative: a bound this close to the threshold is not relied on
-THRESHOLDS = ("determinant", "logarithm", "loglog", "simple")
+THRESHOLDS = ("determinant", "logarithm", "loglog", "simple", "log_pulls")
 ELIMINATE = ("none", "stop", "sample")
 POWERS = {"anytime": 0.0, "union": 2.0}  # p of delta_t
 
@@ -428,6 +429,8 @@ def threshold(evidence):
         beta = (1 + u) * stopping.sigma2 * (log_confidence + 0.5 * np.log(t) + 0.5 * r * np.log(1 + 1 / u))
     elif stopping.kind == 2:  # "loglog"
         beta = stopping.sigma2 * (np.log(1 + np.log(t)) + log_confidence)
+    elif stopping.kind == 4:  # "log_pulls"
+        beta = stopping.sigma2 * (np.log(1 + t) + log_confidence)
     else:  # "simple", Remark 1
         beta = (1 + u) * stopping.sigma2 * (0.5 * r * np.log(max(t, 1 + t / (u * r))) + log_confidence)
     evidence.status.threshold = beta

@@ -64,8 +64,8 @@ def lazy_track_and_stop(
     delta_schedule : {"anytime", "union"} or float
         The delta in the threshold: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (section 5). A number p > 0
         replaces t^2 by t^p.
-    threshold : {"determinant", "simple", "logarithm", "loglog"}
-        Equation 9, Remark 1, or one of two thresholds without a proof (see `glr`).
+    threshold : {"determinant", "simple", "logarithm", "loglog", "log_pulls"}
+        Equation 9, Remark 1, or one of three thresholds without a proof (see `glr`).
     eliminate : {"none", "stop", "sample"}
         Selective elimination (Tirinzoni and Degenne 2022): with "stop", an item that the leader has once beaten at the
         threshold need not be beaten again; with "sample", the sampling rule leaves it out, too.

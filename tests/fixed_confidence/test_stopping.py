@@ -114,7 +114,7 @@ def test_the_determinant_threshold_is_equation_9(schedule):
     assert look(evidence).threshold == pytest.approx(beta, rel=1e-12)
 
 
-def test_sigma_and_the_two_unproved_thresholds():
+def test_sigma_and_the_three_unproved_thresholds():
     problem, t, delta = instances.benchmark(3), 3, 0.1
     for sigma in (1.0, 2.0):
         start = opening(problem.arms, problem.items)
@@ -128,6 +128,7 @@ def test_sigma_and_the_two_unproved_thresholds():
         logarithm = 1.5 * sigma**2 * (np.log(1 / delta) + 0.5 * np.log(t) + 1.5 * np.log(1 + 1 / 0.5))
         assert at["logarithm"] == pytest.approx(logarithm)
         assert at["loglog"] == pytest.approx(sigma**2 * np.log((1 + np.log(t)) / delta))
+        assert at["log_pulls"] == pytest.approx(sigma**2 * np.log((1 + t) / delta))
 
 
 @pytest.mark.parametrize(("d", "u"), [(1, 1.0), (2, 1.0), (3, 0.1), (4, 2.0)])

@@ -10,6 +10,7 @@ from bandits_lib.checks import check_option
 from bandits_lib.design import frank_wolfe_design, wolfe_atwood_design
 from bandits_lib.papers.azizi2022 import logistic, published_job, rows_of_data, static
 from bandits_lib.papers.fiez2019 import benchmark, click_through, many_arms, multivariate, sphere, transductive
+from bandits_lib.papers.tirinzoni2022 import tied_arms
 from bandits_lib.papers.weltz2023 import (
     bent_benchmark,
     multivariate_testing,
@@ -22,6 +23,7 @@ from bandits_lib.papers.weltz2023 import (
 __all__ = ["option_set"]
 __all__ += ["benchmark", "click_through", "many_arms", "multivariate", "sphere", "transductive"]
 __all__ += ["logistic", "published_job", "rows_of_data", "static"]
+__all__ += ["tied_arms"]
 __all__ += ["bent_benchmark", "multivariate_testing", "published_noise", "signal_to_noise", "three_arms", "two_spheres"]
 
 

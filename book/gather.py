@@ -29,7 +29,7 @@ ROOT = BOOK.parent
 FIRST = ["companion_start_here", "companion_your_own_arms", "companion_sigma_costs", "companion_your_own_rule"]
 PAPERS = [paper for paper in PARTS if paper != "companion"]
 PAGES = ["figures/gallery", "notebooks/companion_ledger", *(f"figures/{name}" for name in TITLES), "api"]
-PAGES += ["benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
+PAGES += ["notebooks/companion_other_papers", "benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
 
 
 # --- pages made from what is there
@@ -89,8 +89,9 @@ def gather(source):
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         shutil.copy(path, source / "downloads")
         copy_notebook(path, source / "notebooks")
-    for path in (ROOT / "notebooks").glob("example_*"):
-        shutil.copy(path, source / "notebooks")
+    for pattern in ("example_*", "*.csv"):
+        for path in (ROOT / "notebooks").glob(pattern):
+            shutil.copy(path, source / "notebooks")
     names = [path.stem for path in sorted((source / "notebooks").glob("*.ipynb"))]
     (source / "index.md").write_text(start_page(names), encoding="utf-8")
     (source / "figures" / "gallery.md").write_text(gallery(PARTS), encoding="utf-8")

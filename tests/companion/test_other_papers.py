@@ -1,0 +1,40 @@
+"""The published table of companion_other_papers agrees with printed numbers where it gives no reason for a difference.
+
+`apart` is the difference between our mean and the printed one in standard errors of the difference.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+KEYS = ["paper", "delta", "algorithm"]
+SOURCES = pd.read_csv(ROOT / "notebooks" / "other_papers.csv").set_index(KEYS)
+TABLE = pd.read_csv(ROOT / "figures" / "companion" / "other_papers.csv").set_index(KEYS)
+AGREE = TABLE[TABLE["reason"].isna()]
+MOST = 3  # standard errors
+
+
+def test_the_table_has_every_printed_number_with_its_place_and_reason():
+    pd.testing.assert_frame_equal(TABLE[["place", "reason"]], SOURCES[["place", "reason"]])
+    assert (TABLE["printed"] == SOURCES["printed"]).all() and TABLE["place"].notna().all()
+
+
+def test_rows_without_a_reason_agree_within_three_standard_errors():
+    assert len(AGREE) >= 15 and AGREE["apart"].abs().max() <= MOST
+
+
+def test_a_printed_number_that_differs_by_a_third_would_be_found():
+    """Where runs are many, which leaves out the 100 runs with long tails on the 50 arms."""
+    cells = AGREE.drop("Tirinzoni and Degenne 2022", level="paper")
+    error = (cells["mean"] - cells["printed"]) / cells["apart"]
+    assert len(cells) == 12 and (cells["printed"] / 3 > MOST * error.abs()).all()
+
+
+def test_the_means_are_those_of_the_saved_runs():
+    runs = pd.read_csv(ROOT / "figures" / "companion" / "other_papers_runs.csv")
+    means = runs.groupby(KEYS)["pulls"].mean()
+    assert len(means) == 22
+    assert TABLE.loc[means.index, "mean"].to_numpy() == pytest.approx(means.to_numpy(), rel=1e-12)
+    assert runs["stopped"].all()

@@ -227,7 +227,7 @@ P = ParamSpec("P")
 # how a rule asks, which sigma it uses, in which situation it is used, and what it promises
 BATCHES, PULLS = "batches", "pull by pull"
 LARGEST, EACH, OWN = "largest", "each", "0/1 rewards"
-SEQUENTIAL = "as lazy_track_and_stop"
+SEQUENTIAL = "as fws"
 DELTA = "wrong with probability at most delta"
 OPTIMAL = f"{DELTA}; no rule needs fewer as delta falls to 0 (a limit: at delta 0.05 rage is often shorter)"
 FALLS = "probability of error that falls exponentially with the budget"

@@ -16,5 +16,5 @@ from bandits_lib.fixed_confidence.xy_oracle import xy_oracle
 from bandits_lib.fixed_confidence.xy_static import xy_static
 
 # The order is that of the table in docs/rules.md: the rule to try first comes first.
-__all__ = ["rage", "bounded_rage", "xy_static", "lazy_track_and_stop", "h_rage", "rage_halving", "lingape", "lin_game"]
-__all__ += ["fws", "l_t3c", "xy_adaptive", "alba", "sphere_track_and_stop", "xy_oracle"]
+__all__ = ["rage", "bounded_rage", "xy_static", "fws", "lazy_track_and_stop", "h_rage", "rage_halving", "lingape"]
+__all__ += ["lin_game", "l_t3c", "xy_adaptive", "alba", "sphere_track_and_stop", "xy_oracle"]

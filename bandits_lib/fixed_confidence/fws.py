@@ -26,7 +26,7 @@ from bandits_lib.numerics.kernels import (
     times_vector,
 )
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, Algorithm, Row, rule
+from bandits_lib.protocol import OPTIMAL, PULLS, Algorithm, Row, rule
 
 
 @compiled
@@ -96,7 +96,7 @@ def exchange(table, row, column):
 REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information
 
 
-@rule(label="FWS", row=Row(PULLS, SEQUENTIAL, "Wang et al. 2021", OPTIMAL))
+@rule(label="FWS", row=Row(PULLS, "each result comes at once", "Wang et al. 2021", OPTIMAL))
 def fws(
     arms: np.ndarray,
     items: np.ndarray | None = None,

@@ -8,7 +8,7 @@ import pytest
 
 from bandits_lib import LinearBandit, complexity, instances, play
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.fixed_confidence import lazy_track_and_stop
+from bandits_lib.fixed_confidence import fws, lazy_track_and_stop
 
 EASY = LinearBandit(instances.sphere(25, np.random.default_rng(1), d=3).arms, theta=[2.0, 1.0, 0.0])
 
@@ -115,3 +115,17 @@ def test_a_start_that_does_not_span_or_is_no_weight_is_refused(start):
     problem = instances.benchmark(3, angle=0.5)
     with pytest.raises(ValueError, match="start must be"):
         frank_wolfe_design(problem.arms, problem.arms[:1] - problem.arms[1:], start=start)
+
+
+def test_where_worse_arms_tie_a_run_can_be_stuck_and_fws_is_not():
+    """The run of companion_other_papers: two arms of equal means get most pulls, the best arm almost none."""
+    problem, runs = instances.tied_arms(), {}
+    for name, rule in {"lazy": lazy_track_and_stop, "fws": fws}.items():
+        rewards = np.random.SeedSequence(20261128, spawn_key=(4,)).spawn(3)[2]
+        going = rule(problem.arms, delta=0.01, threshold="log_pulls")
+        runs[name] = play(going, problem, np.random.default_rng(rewards), 300_000)
+    assert runs["fws"].stopped and runs["fws"].result.recommendation == 0
+    counts = runs["lazy"].counts
+    two = np.argsort(counts)[-2:]
+    assert not runs["lazy"].stopped and counts[two].sum() > 0.8 * counts.sum() and counts[0] < 100
+    assert problem.means[two].tolist() == [0.9, 0.9]

@@ -11,6 +11,7 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
@@ -47,6 +48,9 @@ SMALL = "at small parameters"
 UNDESCRIBED = re.compile(r"<img (?![^>]*\balt=)")  # pictures that a screen reader would pass over
 ALT = 'alt="No description has been provided for this image" '
 BOX = re.compile(r'<div class="(?:[\w-]+ )*jp-(?:Cell-inputWrapper|OutputArea-output)[ "][^>]*')  # that scroll by keys
+SCRIPT = "charts.js"
+POINTS = 300  # single runs in a chart of the page, which has all figures
+PUBLISHED = "published"  # the link to figures/ beside the page, without which a server of its folder has small ones
 RENDERING = Lock()  # nbconvert renders one page at a time
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
 
@@ -65,7 +69,9 @@ def save(page, run, failed=(), *, sentences=None, heading=None, left_out=()):
     """Write the page of a run's figures, with `failed` notebooks ({name: error}); return the number of figures.
 
     With `sentences`, {figure: sentence}, the page has these figures alone, by number. `left_out`: notebooks not run."""
-    page, failed, drawn = Path(page), dict(failed), figures(run)
+    from bandits_companion import charts  # which takes a second to load
+
+    page, failed, drawn, asked = Path(page), dict(failed), figures(run), dict(left_out)
     if sentences is not None:
         drawn = sorted((pair for pair in drawn if named(pair[1]) in sentences), key=_in_papers_order)
     names = [name for name, _ in drawn]
@@ -78,8 +84,10 @@ def save(page, run, failed=(), *, sentences=None, heading=None, left_out=()):
     words |= {
         "sentences": sentences or {},
         "heading": heading or f"All figures, {run.scale}",
-        "left_out": dict(left_out),
+        "left_out": {why: [name for name in asked if asked[name] == why] for why in asked.values()},
     }
+    words["script"] = SCRIPT
+    atomic_write(page.parent / SCRIPT, charts.script(), parents=True)
     words["executed"] = shown(run.executed, run.notebooks.parent)
     ledgers = [(file.stem, made) for file, made in led_to(run) if file.parent.name == "ledger"]
     words["ledger"] = {name: _link(made, page.parent) for name, made in ledgers}
@@ -178,10 +186,21 @@ def rendered(file, run):
             target = (source / link[1]).resolve()
             if target.suffix == ".ipynb" or target in pages:
                 return link[1].removesuffix(target.suffix) + ".html"
+            if run.beside and target.is_relative_to(run.beside.resolve()) and target.exists():
+                return _link(_published(target, run), made.parent)
             return Path(os.path.relpath(target, made.resolve().parent)).as_posix() if target.exists() else link[1]
 
         atomic_write(made, LOCAL.sub(led, body), parents=True)
     return made
+
+
+def _published(file, run):
+    """Return a file of the published figures, by a link to their folder that lies beside the pages."""
+    link = run.executed.parent / PUBLISHED
+    link.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        link.symlink_to(os.path.relpath(run.beside.resolve(), link.parent.resolve()), target_is_directory=True)
+    return link / file.resolve().relative_to(run.beside.resolve())
 
 
 def _parts(notebooks):
@@ -215,7 +234,7 @@ def _figure(described, run, folder):
     name = named(described)
     of_paper = described.parent.name != "companion"  # whose larger runs are of no paper, nor of a reader's rule
     large = run.beside / f"{name}.json" if run.beside and of_paper else None
-    shown_large = _picture(large, folder) if large and large.exists() else None
+    shown_large = _picture(_published(large, run), folder) if large and large.exists() else None
     own = _picture(described, folder)
     used, notebook = own["parameters"], run.notebooks / f"{drawn_by(described)}.ipynb"
     known = parameters.read(notebook) if notebook.exists() and run.scale == SMALL else {}
@@ -225,12 +244,16 @@ def _figure(described, run, folder):
 
 
 def _picture(described, folder):
-    """Return the links, size, description and parameters of a picture."""
+    """Return the links, size, description, parameters and chart of a picture."""
+    from bandits_companion import charts  # which takes a second to load
+
     about = json.loads(described.read_text(encoding="utf-8"))
     width, height = struct.unpack(">II", described.with_suffix(".png").read_bytes()[16:24])  # in a png's first chunk
     links = {kind: _link(described.with_name(described.stem + end), folder) for kind, end in KINDS.items()}
     words = " ".join(about["alt"].split())
-    return {"links": links, "width": width, "height": height, "words": words, "parameters": about["parameters"]}
+    size = {"width": width, "height": height}
+    chart = charts.html(described.with_suffix(".csv"), points=POINTS)
+    return {"links": links, "words": words, "parameters": about["parameters"], "chart": chart} | size
 
 
 def _link(file, folder):

@@ -10,7 +10,7 @@ import pytest
 from browser import page as browser_page
 from bs4 import BeautifulSoup
 
-from bandits_companion import notebook_runs
+from bandits_companion import charts, notebook_runs
 from bandits_companion.notebook_runs import Folders
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,8 @@ def test_every_figure_is_there_beside_the_one_at_the_papers_scale(soup, sheet):
         files = {(sheet.parent / unquote(picture["src"])).resolve() for picture in pictures}
         assert files == {file.with_suffix(".png")}
         words = " ".join(json.loads(file.read_text(encoding="utf-8"))["alt"].split())
-        assert article.p.get_text() == (f"At the papers' scale: {words}" if of_paper else words)
+        assert all(picture["alt"].endswith(f": {words}") for picture in pictures) and words not in article.get_text()
+        assert len(article.select(".chart")) == len(pictures) * (charts.html(file.with_suffix(".csv"), 1) != "")
         links = {link.get_text() for link in article.select("figcaption a")}
         assert {"estimates", "parameters", "pdf"} <= links
 
@@ -108,6 +109,14 @@ def test_a_rendered_notebook_can_be_scrolled_by_keys_and_its_pictures_have_words
     assert boxes and {box.get("tabindex") for box in boxes} == {"0"}
 
 
+def test_a_server_of_its_folder_finds_the_published_figures(soup, sheet):
+    """Above the root of a server there is nothing: `../figures` would be the small figures in the page's folder."""
+    for figure in soup.select(".pair .picture:nth-of-type(2)"):
+        for address in [figure.img["src"], *(link["href"] for link in figure.select("a[href]"))]:
+            assert address.startswith("published/")
+            assert (sheet.parent / unquote(address)).resolve().is_relative_to(FIGURES)
+
+
 def test_papers_notebooks_and_figures_stand_in_order(soup):
     assert [heading.get_text() for heading in soup.select("main h2")] == list(notebook_runs.PARTS.values())
     names = [heading["id"] for heading in soup.select("main h3")]
@@ -147,7 +156,7 @@ def test_figures_of_a_notebook_stand_as_it_saves_them_also_of_ones_own(tmp_path)
         (tmp_path / "figures" / "mine" / f"{name}.png").write_bytes(png)
     assert notebook_runs.save(tmp_path / "index.html", Folders(tmp_path, tmp_path, tmp_path, None, AT_SMALL)) == 2
     soup = BeautifulSoup((tmp_path / "index.html").read_text(encoding="utf-8"), "html.parser")
-    assert [article.p.get_text() for article in soup.select("article")] == ["z < b", "a < b"]
+    assert [picture["alt"].rpartition(": ")[2] for picture in soup.select("article img")] == ["z < b", "a < b"]
     assert soup.h2.get_text() == "mine2024" and soup.h3.get_text() == "My rule & yours"
     assert "papers' scale" not in soup.get_text()
 

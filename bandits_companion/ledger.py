@@ -34,13 +34,16 @@ from bandits_lib.files import atomic_write
 
 __all__ = ["box", "picture", "read", "save", "sentences", "totals"]
 
-INTRODUCTION = (
-    "This page lists the sentences of the paper and says of each whether it holds by the text and in the published "
-    "program. The link after a sentence leads to what was measured for it. There, each number has its 95 % interval "
-    "and, in round brackets, the values for which the words are true. A negative control is a case for which the "
-    "sentence is false: it must fail the same test. A positive control must pass the test. A star marks a word that "
+HOW_TO_READ = (
+    "Each number has its 95 % interval and, "
+    "in round brackets, the values for which the words are true. A negative control is a case for which the sentence "
+    "is false: it must fail the same test. A positive control must pass the test. A star marks a word that "
     "would change if all margins were half or twice as wide. "
     "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
+)
+INTRODUCTION = (
+    "This page lists the sentences of the paper and says of each whether it holds by the text and in the published "
+    f"program. The link after a sentence leads to what was measured for it. {HOW_TO_READ}"
 )
 RUN = (
     "This box is from the run at the paper's scale. A star marks a word that would change if all margins were half or "
@@ -151,12 +154,13 @@ def _shapes(rows):
             yield f"The {shape} of the curves is as the paper describes it: {' and '.join(counts)}."
 
 
-def in_detail(notebook: str, claims: pd.DataFrame) -> str:
-    """Return all that was measured of a notebook's sentences, and its findings, as Markdown with an anchor for each."""
-    claims = claims[claims["id"].str.startswith(f"{notebook}/")]
-    found, measured = sentences(claims), by_sentence(claims)
-    parts = [_details(id, row, measured[id], row["place"]) for id, row in found.iterrows()]
-    rest = [*_findings(claims[claims["quote"] == ""], lambda id: id.partition("/")[2])]
+def in_detail(claims: pd.DataFrame) -> str:
+    """Return all that was measured of sentences and findings as Markdown, with an anchor for each of them."""
+    measured = by_sentence(claims)
+    parts = [
+        _details(id, row, measured[id], f"{row['place']}, {_link(id)}") for id, row in sentences(claims).iterrows()
+    ]
+    rest = [*_findings(claims[claims["quote"] == ""], _link)]
     return "\n\n".join([*parts, *(["**Findings of this companion**", *rest] if rest else [])])
 
 
@@ -203,10 +207,8 @@ def verdict(row):
     return f"{text}, {row['program']} in the published program" if row["program"] != "not tested" else text
 
 
-def page(paper: str, claims: pd.DataFrame, details: bool = True) -> str:
-    """Return the ledger of one paper as Markdown: totals, a table for each place, and what was measured.
-
-    Without `details` only the tables."""
+def page(paper: str, claims: pd.DataFrame) -> str:
+    """Return the ledger of one paper as Markdown: totals, a table for each place, and what was measured."""
     claims = claims[claims["paper"] == paper]
     copy = f"Quotations were compared with a text of the published paper whose SHA-256 is `{COPIES[paper]}`."
     order = {sentence(id): n for n, id in enumerate(find())}  # claims.yaml begins with what the abstract says
@@ -219,8 +221,8 @@ def page(paper: str, claims: pd.DataFrame, details: bool = True) -> str:
             for id, row in rows.iterrows()
         ]
         parts += [f"## {place}", _counts(rows), markdown(pd.DataFrame(table, columns=["sentence", *KINDS.values()]))]
-        parts += [_details(id, row, measured[id], _link(id)) for id, row in rows.iterrows()] if details else []
-    if len(rest := claims[claims["quote"] == ""]) and details:
+        parts += [_details(id, row, measured[id], _link(id)) for id, row in rows.iterrows()]
+    if len(rest := claims[claims["quote"] == ""]):
         parts += ["## Findings of this companion", *_findings(rest, _link)]
     return "\n\n".join(parts) + "\n"
 

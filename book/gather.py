@@ -15,36 +15,36 @@ from pathlib import Path
 
 import nbformat
 import reference
-from by_paper import TITLES, nearer, split
+import sentences
 from gallery import gallery
 from notebook_pages import copy_notebook, page_title
-from sentences import claims, lead_home
 
-from bandits_companion import ledger
 from bandits_companion.notebook_runs import PARTS
 from bandits_lib.simulate.fingerprint import PACKAGES
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
-FIRST = ["companion_start_here", "companion_your_own_arms", "companion_sigma_costs", "companion_your_own_rule"]
 PAPERS = [paper for paper in PARTS if paper != "companion"]
-PAGES = ["figures/gallery", "notebooks/companion_ledger", *(f"figures/{name}" for name in TITLES), "api"]
-PAGES += ["notebooks/companion_other_papers", "benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
+BEGIN = ["companion_start_here", "companion_your_own_arms", "companion_sigma_costs", "companion_your_own_rule"]
+BEGIN += ["companion_other_papers", "companion_elimination"]
+GUIDE = ["rules", "your_own_arms", "your_own_rule", "verdicts", "checking", "glossary"]
+RESULTS = ["figures/gallery", "figures/errata", "api", "CONTRIBUTING"]
+UNSEARCHED = ["CHANGELOG.md", "figures/README.md"]  # they name what others explain
+COVERAGE = """# What is tested
+
+The page of all sentences of a paper names everything that is tested of it, and the reason if something is not:"""
 
 
 # --- pages made from what is there
 
 
-def start_page(names):
-    """Return the start page: the README, and a table of contents with each paper's notebooks and results."""
-    guide = [f"docs/{path.stem}" for path in sorted((ROOT / "docs").glob("*.md"))]
-    parts = ["```{include} README.md\n```", contents("Begin", [f"notebooks/{name}" for name in FIRST])]
-    for paper in PAPERS:
-        entries = [f"{short_title(name)} <notebooks/{name}>" for name in names if name.startswith(f"{paper}_")]
-        entries += [f"Every sentence <figures/ledger/{paper}>", f"Report <figures/reports/{paper}>"]
-        entries += [f"{called} <figures/{page}_{paper}>" for page, called in TITLES.items()]
-        parts.append(contents(PARTS[paper], entries))
-    return "\n\n".join([*parts, contents("Guide", guide), contents("Results and reference", PAGES)]) + "\n"
+def start_page():
+    """Return the start page: the README, and the contents of the site."""
+    groups = {"Begin": [f"notebooks/{name}" for name in BEGIN], "Guide": [f"docs/{name}" for name in GUIDE]}
+    groups["Papers"] = [f"{PARTS[paper]} <figures/reports/{paper}>" for paper in PAPERS]
+    order = ("Begin", "Papers", "Guide")
+    parts = [*(contents(title, groups[title]) for title in order), contents("Results and reference", RESULTS)]
+    return "\n\n".join(["```{include} README.md\n```", *parts]) + "\n"
 
 
 def short_title(name):
@@ -55,19 +55,40 @@ def short_title(name):
 
 
 def contents(title, entries):
-    return "\n".join(["```{toctree}", f":caption: {title}", ":hidden:", "", *entries, "```"])
+    return "\n".join(["```{toctree}", *[f":caption: {title}"] * bool(title), ":hidden:", "", *entries, "```"])
 
 
-def by_paper(figures):
-    """Split the long pages of the folder by paper, and let links to sentences lead to the pages of notebooks."""
-    pages = {f"ledger/{paper}": ledger.page(paper, claims(), details=False) for paper in PAPERS}
+def beside(source):
+    """Write the pages of papers, and change the pages that lead to them."""
+    figures, names = source / "figures", [path.stem for path in sorted((source / "notebooks").glob("*.ipynb"))]
     for paper in PAPERS:
-        pages[f"reports/{paper}"] = nearer((figures / "reports" / f"{paper}.md").read_text(encoding="utf-8"), paper)
-    for name in TITLES:
-        pages |= split(name, (figures / f"{name}.md").read_text(encoding="utf-8"), PAPERS)
-    for page, text in pages.items():
-        file = figures / f"{page}.md"
-        file.write_text(lead_home(text, file.parent.relative_to(figures.parent)), encoding="utf-8")
+        (figures / "ledger" / f"{paper}.md").write_text(sentences.page(paper), encoding="utf-8")
+        entries = [f"Every sentence </figures/ledger/{paper}>"]
+        entries += [f"{short_title(name)} </notebooks/{name}>" for name in names if name.startswith(f"{paper}_")]
+        append(figures / "reports" / f"{paper}.md", contents("", entries))
+    change(figures / "errata.md", sentences.with_headings)
+    guide = [f"/docs/{path.stem}" for path in sorted((source / "docs").glob("*.md")) if path.stem not in GUIDE]
+    more = [*guide, *(f"/notebooks/{name}" for name in names if name.startswith("companion_") and name not in BEGIN)]
+    more += ["/figures/README", "/benchmarks/README", "/CHANGELOG"]
+    append(source / "CONTRIBUTING.md", contents("", more))
+    pages = ", ".join(f"[{paper}](ledger/{paper}.md)" for paper in PAPERS)
+    (figures / "coverage.md").write_text(f"---\norphan: true\n---\n{COVERAGE} {pages}.\n", encoding="utf-8")
+    for file in [
+        *(source / "docs").glob("*.md"),
+        source / "CHANGELOG.md",
+        source / "notebooks" / "companion_ledger.ipynb",
+    ]:
+        change(file, lambda text: re.sub(r"\((?=[\w./]*claims_changes\.md\))", "(path:", text))  # a file, and no page
+    for name in UNSEARCHED:
+        change(source / name, lambda text: f"---\nnosearch: true\n---\n{text}")
+
+
+def append(file, text):
+    change(file, lambda before: f"{before}\n{text}\n")
+
+
+def change(file, how):
+    file.write_text(how(file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 # --- the site
@@ -77,7 +98,6 @@ def gather(source):
     shutil.rmtree(source, ignore_errors=True)
     (source / "notebooks").mkdir(parents=True)
     shutil.copytree(ROOT / "figures", source / "figures")
-    by_paper(source / "figures")
     shutil.copytree(ROOT / "docs", source / "docs")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -92,8 +112,8 @@ def gather(source):
     for pattern in ("example_*", "*.csv"):
         for path in (ROOT / "notebooks").glob(pattern):
             shutil.copy(path, source / "notebooks")
-    names = [path.stem for path in sorted((source / "notebooks").glob("*.ipynb"))]
-    (source / "index.md").write_text(start_page(names), encoding="utf-8")
+    (source / "index.md").write_text(start_page(), encoding="utf-8")
+    beside(source)
     (source / "figures" / "gallery.md").write_text(gallery(PARTS), encoding="utf-8")
     reference.write(source)
 

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import nbformat
@@ -11,7 +12,7 @@ import sentences
 import yaml
 from nbformat.v4 import new_markdown_cell
 
-from bandits_companion import ledger
+from bandits_companion import charts, ledger
 from bandits_companion.notebook_runs import drawn_by, duration
 from bandits_lib.figures import parameters
 
@@ -37,23 +38,23 @@ def copy_notebook(path, folder):
     cells += [new_markdown_cell(at_scale(figure, "papers-figure")) for figure in above]
     cells.append(new_markdown_cell(f"[Download this notebook](path:../downloads/{path.name})\n{intro}"))
     for cell in box:
-        verdicts = ledger.box(name, sentences.claims(), whole=True)
-        cell.outputs[0].data = {"text/markdown": sentences.lead_home(verdicts, "notebooks")}
+        cell.outputs[0].data = {"text/markdown": ledger.box(name, sentences.claims(), whole=True)}
     for cell in notebook.cells[1:]:
         if tag := folded(cell):
             cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), tag})
         if cell in box:
             continue
         cells.append(cell)
-        if figure := figures.get(cell.id):
-            values = differing(small, json_of(figure)["parameters"])
-            if values:
-                label = f"Small, as on this page ({said(small, values)})"
-                cell.metadata["mystnb"]["figure"] = {"caption": label, "classes": "small-run"}
-            if values and figure not in above:
-                cells.append(new_markdown_cell(at_scale(figure, "paper-scale")))
-    if detail := ledger.in_detail(name, sentences.claims()):
-        cells.append(new_markdown_cell(f"## The sentences in detail\n\n{detail}"))
+        if not (figure := figures.get(cell.id)):
+            continue
+        values = differing(small, json_of(figure)["parameters"])
+        if alike(notebook, figure) and figure not in above:
+            cell.outputs = [output for output in cell.outputs if "image/png" not in output.get("data", {})]
+        elif values:
+            label = f"Small, as on this page ({said(small, values)})"
+            cell.metadata["mystnb"]["figure"] = {"caption": label, "classes": "small-run"}
+        if figure not in above:
+            cells.append(new_markdown_cell(at_scale(figure, "paper-scale")))
     notebook.cells = cells
     nbformat.write(notebook, folder / path.name)
 
@@ -135,16 +136,23 @@ def saved_figures(notebook):
 
 
 def saved_figure(source):
-    """Return the figure that a cell saves, the second argument of `results.save` or a similar call; or None."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(name := node.args[1], ast.Constant):
-            if isinstance(name.value, str) and (ROOT / "figures" / f"{name.value}.png").exists():
-                return name.value
-    return None
+    """Return the figure whose picture a cell saves, the second argument of `results.save_picture`; or None."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and len(node.args) > 1]
+    names = [call.args[1] for call in calls if ast.unparse(call.func) == "results.save_picture"]
+    return next((name.value for name in names if isinstance(name, ast.Constant)), None)
 
 
 def has_picture(cell):
     return any("image/png" in output.get("data", {}) for output in cell.outputs)
+
+
+def alike(notebook, figure):
+    """Return whether a notebook shows the picture of the papers' scale, since all rows of its table equal those."""
+    file = ROOT / "figures" / f"{figure}.csv"
+    rows = len(file.read_text(encoding="utf-8").splitlines()) - 1
+    said, outputs = f"{figure}: {rows:,} of {rows:,} rows equal", (cell.get("outputs", []) for cell in notebook.cells)
+    printed = any(said in output.get("text", "") for output in chain.from_iterable(outputs))
+    return printed and not file.with_name(f"{file.stem}_runs.csv").exists()
 
 
 def alternative_texts(notebook, figures):
@@ -177,7 +185,7 @@ def said(values, names):
 
 
 def at_scale(figure, kind):
-    """Return MyST of a figure as `make paper` drew it, with its notebook's run time and links to data and script."""
+    """Return MyST of a figure as `make paper` drew it, with run time, links to data and script, and its chart."""
     about, path, (paper, name) = json_of(figure), f"../figures/{figure}", figure.split("/")
     runs = {key: value for key, value in about["parameters"].items() if key == "seed" or key.split("_")[-1] == "runs"}
     links = {"data": f"{path}.csv", "script": f"path:../downloads/{home(figure)}.ipynb"}
@@ -185,6 +193,7 @@ def at_scale(figure, kind):
     took = f"the notebook takes {duration(minutes()[home(figure)])}, version {about['versions']['bandits_lib']}"
     title = TITLES.get(paper, {}).get(name)
     scale = "The larger run of `make paper`" if paper == "companion" else "At the paper's scale"
+    chart = charts.html(ROOT / "figures" / f"{figure}.csv")
     return "\n".join(
         [
             f"```{{figure}} {path}.png",
@@ -194,5 +203,6 @@ def at_scale(figure, kind):
             f"**{title}.** {scale} ({said(runs, runs)}). "
             + " · ".join([*(f"[{text}]({link})" for text, link in links.items()), took]),
             "```",
+            *["", "```{raw} html", chart, "```"] * bool(chart),
         ]
     )

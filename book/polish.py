@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,11 @@ from bs4 import BeautifulSoup
 from mathml import mathml
 from PIL import Image
 
-GALLERY = "figures/gallery"
+from bandits_companion import charts
+
+GALLERY, GLOSSARY = "figures/gallery", "docs/glossary"
+TERM = re.compile(r"^\| ([^|,]+) \| (.+) \|$", re.MULTILINE)
+VERBS = {"run", "active", "root", "item"}  # words that mostly have their common meaning
 WIDTH = 640  # pixels of a thumbnail
 FORMULA = re.compile(r"\$([^$\s](?:[^$\n]*[^$\s])?)\$")
 MOST, LONG = 9, 60  # rows are cards on narrow screens for at most MOST columns, if a cell has more than LONG characters
@@ -34,6 +39,13 @@ def polish(app, pagename, templatename, context, doctree):
         del tag["role"]  # its children are not items of a list
     for block in soup.select("div.highlight > pre, div.math, div.math-wrapper"):
         block["tabindex"] = "0"  # so that keys can scroll it
+    for words in soup.select("details > summary > p"):  # by book.css, so that searches do not show them
+        words["data-words"] = words.string
+        words.string = ""
+    if soup.select_one(".chart"):
+        app.add_js_file("charts.js", defer="defer")
+    if pagename != GLOSSARY and not pagename.startswith("api"):
+        explain(soup, app.builder.get_relative_uri(pagename, GLOSSARY))
     context["metatags"] = context.get("metatags", "") + meta(app, soup, context)
     if pagename == GALLERY:
         for figure in soup.find_all("figure"):
@@ -64,6 +76,10 @@ def open_in_full(soup, picture):
 def thumbnail(src):
     folder, _, name = src.rpartition("/")
     return f"{folder}/small/{Path(name).stem}.webp"
+
+
+def write_script(app, exception):
+    (Path(app.outdir) / "_static" / "charts.js").write_text(charts.script(), encoding="utf-8")
 
 
 def draw_thumbnails(app, exception):
@@ -118,6 +134,33 @@ def runs(ink, share):
     """Return [first, last) of the runs of ink that are longer than a share of the whole."""
     ends = np.flatnonzero(np.diff(ink.astype(int), prepend=0, append=0))
     return [pair for pair in zip(ends[::2], ends[1::2], strict=True) if pair[1] - pair[0] > share * len(ink)]
+
+
+# --- words of the glossary
+
+
+@cache
+def glossary():
+    """Return {term: meaning}, and the pattern that finds terms."""
+    page = (Path(__file__).parent.parent / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## Terms")[2]
+    plain = {term: re.sub(r"\[([^]]+)\]\([^)]+\)|`", r"\1", meaning) for term, meaning in TERM.findall(page)}
+    terms = {term: meaning for term, meaning in plain.items() if term not in VERBS | {"term"}}
+    longest = sorted(map(re.escape, terms), key=len, reverse=True)
+    return terms, re.compile(rf"(?<![\w-])({'|'.join(longest)})(s?)(?![\w-])")
+
+
+def explain(soup, address):
+    """Let the first of each word of the glossary on a page show its meaning on hover, and lead to the glossary."""
+    (terms, pattern), seen = glossary(), set()
+    for text in soup.find_all(string=pattern):
+        if text.find_parent(["p", "li"]) is None or text.find_parent(["a", "code", "pre", "math", "script", "figure"]):
+            continue
+        if new := next((found for found in pattern.finditer(text) if found[1] not in seen), None):
+            seen.add(new[1])
+            link = soup.new_tag("a", href=f"{address}#terms", title=terms[new[1]], attrs={"class": "term"})
+            link.string = new[0]
+            text.insert_before(text[: new.start()], link, text[new.end() :])
+            text.extract()
 
 
 # --- formulas and tables
@@ -184,4 +227,5 @@ def absolute(app, picture):
 def setup(app):
     app.connect("html-page-context", polish, priority=900)  # after furo
     app.connect("build-finished", draw_thumbnails)
+    app.connect("build-finished", write_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -182,7 +182,8 @@ def write(source):
     pages |= {f"api/plain/{file}": plain_page(file) for file in plain_files()}
     (source / "api" / "plain").mkdir(parents=True)
     for page, text in pages.items():
-        (source / f"{page}.rst").write_text(text, encoding="utf-8")
+        alone = ":orphan:\n\n" * (page != "api")  # the contents at the left name the index alone
+        (source / f"{page}.rst").write_text(alone + text, encoding="utf-8")
 
 
 def index(names):
@@ -194,7 +195,7 @@ def index(names):
         modules = sorted(module for module in names if f"{module}.".startswith(f"{group}."))
         parts += [title(short(group), "-"), first_line(group)]
         parts.append(table({module_link(module): first_line(module) for module in modules}))
-    return "\n\n".join([*parts, contents(f"api/{module}" for module in [*names, "bandits_lib.plain"])]) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def module_page(module, names, users):
@@ -224,7 +225,7 @@ def plain_index():
     """Return the page that lists the plain files with one line each."""
     rows = {f":doc:`{file}.py </api/plain/{file}>`": line for file, (line, _) in plain_files().items()}
     parts = [title("plain"), ".. automodule:: bandits_lib.plain", table(rows)]
-    return "\n\n".join([*parts, contents(f"plain/{file}" for file in plain_files())]) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def plain_page(file):
@@ -273,7 +274,3 @@ def links(notebooks):
 def table(rows):
     cells = "\n".join(f"   * - {left}\n     - {right}" for left, right in rows.items())
     return f".. list-table::\n   :widths: 30 70\n\n{cells}"
-
-
-def contents(pages):
-    return ".. toctree::\n   :hidden:\n\n" + "\n".join(f"   {page}" for page in pages)

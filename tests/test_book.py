@@ -9,16 +9,20 @@ from itertools import product
 from pathlib import Path
 from urllib.parse import quote, unquote, urldefrag
 
+import nbformat
+import pandas as pd
 import pytest
 import reference
+import sentences
 from accessibility import violations
 from browser import page
 from bs4 import BeautifulSoup
-from notebook_pages import TITLES, home, numbered
+from notebook_pages import TITLES, alike, home, numbered
 from PIL import Image
 from sentences import claims
 
-from bandits_companion import ledger
+from bandits_companion import charts, ledger
+from bandits_lib.figures import style
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -60,15 +64,18 @@ def drawn():
 # --- contents
 
 
-def test_every_notebook_and_part_has_a_page_in_the_contents(site, pages):
-    links = {link["href"] for link in pages[site / "index.html"].select(".sidebar-tree a[href]")}
-    assert {f"notebooks/{name}.html" for name in NOTEBOOKS} <= links
-    assert {f"figures/{name}.html" for name in ("gallery", "errata", "coverage", "README")} <= links
-    assert {f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")} <= links
+def test_the_contents_lead_to_every_page_in_at_most_thirty_entries(site, pages):
     assert len(pages) <= 150
-    for paper in PAPERS:
-        assert f"figures/reports/{paper}.html" in links
-        assert {f"figures/{name}.html" for name in (f"ledger/{paper}", f"errata_{paper}", f"coverage_{paper}")} <= links
+    links = set()
+    for file, soup in pages.items():
+        entries = soup.select(".sidebar-tree li > a[href]")
+        shown = [entry for entry in entries if all("current" in top["class"] for top in entry.find_parents("li")[1:])]
+        assert len(shown) <= 30, f"{file.name} shows {len(shown)} entries"
+        links |= {local(file, entry["href"]) for entry in entries if entry["href"] != "#"}
+    assert {site / "notebooks" / f"{name}.html" for name in NOTEBOOKS} <= links
+    assert {site / "docs" / f"{path.stem}.html" for path in (ROOT / "docs").glob("*.md")} <= links
+    assert {site / "figures" / f"{name}.html" for name in ("gallery", "errata", "README")} <= links
+    assert {site / "figures" / kind / f"{paper}.html" for kind in ("ledger", "reports") for paper in PAPERS} <= links
 
 
 def test_each_notebook_can_be_downloaded_as_it_is_committed(site, pages):
@@ -130,6 +137,11 @@ def test_every_picture_exists_is_described_and_opens_in_full(pages):
             assert full.suffix in ((".html",) if of_gallery else (".png", ".svg")) and full.exists(), picture["src"]
 
 
+def same_as_small(figure):
+    """Whether the notebook says that all rows of the figure's table equal the published ones, and has no runs."""
+    return alike(nbformat.read(ROOT / "notebooks" / f"{home(figure)}.ipynb", as_version=4), figure)
+
+
 def test_each_figure_is_once_at_the_papers_scale_with_data_script_parameters_and_time(site, pages):
     seen = []
     for name in NOTEBOOKS:
@@ -145,13 +157,16 @@ def test_each_figure_is_once_at_the_papers_scale_with_data_script_parameters_and
             scale = "The larger run of make paper" if saved.startswith("companion/") else "At the paper's scale"
             assert scale in words and f"runs = {about(saved)['parameters']['runs']}" in words
             assert re.search(rf"\d (s|min|h), version {about(saved)['versions']['bandits_lib']}", words)
-            if "paper-scale" in figure["class"]:
+            if "paper-scale" in figure["class"] and not same_as_small(saved):
                 small = figure.find_previous("figure")
                 assert "small-run" in small["class"] and "Small, as on this page" in small.find("figcaption").get_text()
                 assert small.img["alt"] == link.img["alt"] and small.img["src"] != link.img["src"]
+            charted = figure.find_next_sibling()
+            assert ("chart" in charted.get("class", [])) == bool(charts.html(ROOT / "figures" / f"{saved}.csv", 1)), (
+                saved
+            )
             seen.append(saved)
-    alike = {"companion/verdicts"}  # drawn from what is committed, at whatever parameters
-    assert sorted(seen) == sorted(set(drawn()) - alike)
+    assert sorted(seen) == sorted(drawn())
 
 
 def test_a_figures_page_begins_with_its_verdicts_and_the_figure(site, pages):
@@ -172,14 +187,39 @@ def test_a_figures_page_begins_with_its_verdicts_and_the_figure(site, pages):
         assert all(code.find_parent("details") for code in soup.article.h2.find_all_previous("div", class_="highlight"))
 
 
-def test_every_sentence_of_the_ledger_leads_to_its_place_on_a_notebooks_page(site, pages):
+def test_every_sentence_is_once_whole_with_its_numbers_in_the_order_of_its_paper(site, pages):
     for paper in PAPERS:
-        found = {link["href"] for link in pages[site / "figures" / "ledger" / f"{paper}.html"].select("article td a")}
-        ids = ledger.sentences(claims()[claims()["paper"] == paper]).index
-        assert found == {f"../../notebooks/{id.partition('/')[0]}.html#{ledger.anchor(id)}" for id in ids}
-    for notebook, ids in claims()["id"].groupby(claims()["id"].str.partition("/")[0]):
-        places = pages[site / "notebooks" / f"{notebook}.html"].select("#the-sentences-in-detail a[id]")
-        assert {place["id"] for place in places} == set(map(ledger.anchor, ids))
+        soup = pages[site / "figures" / "ledger" / f"{paper}.html"]
+        own = claims()[claims()["paper"] == paper]
+        places = [place["id"] for place in soup.select("article p > a[id]")]
+        assert sorted(places) == sorted({ledger.anchor(id) for id in own["id"]})
+        items = sentences.tested().query("paper == @paper")["item"].tolist()
+        heads = [head.get_text().rstrip("#¶").strip() for head in soup.select("article h2")]
+        assert [head for head in heads if head != sentences.REST] == items
+        for id, row in ledger.sentences(own).iterrows():
+            said = soup.find(id=ledger.anchor(id)).find_parent("p").get_text()
+            assert said.startswith(row["text"])
+            words = row["whole"] or row["quote"]
+            assert set(re.findall(r"(?<![\\\w])[a-z]{6,}", words.partition("$")[0])) <= set(re.findall(r"\w+", said)), (
+                id
+            )
+
+
+def test_the_box_of_a_figure_leads_to_its_sentences(site, pages):
+    for notebook, ids in claims().query("quote != ''")["id"].groupby(claims()["id"].str.partition("/")[0]):
+        found = {
+            link["href"]
+            for link in pages[site / "notebooks" / f"{notebook}.html"].select("article table a[href*=ledger]")
+        }
+        paper = notebook.partition("_")[0]
+        assert found == {f"../figures/ledger/{paper}.html#{ledger.anchor(id)}" for id in ids}
+
+
+def test_words_of_the_glossary_have_their_meaning_once_on_a_page(site, pages):
+    words = pages[site / "index.html"].select("article a.term")
+    assert len(words) > 5 and len({word["title"] for word in words}) == len(words)
+    assert all(local(site / "index.html", word["href"]) == site / "docs" / "glossary.html" for word in words)
+    assert not pages[site / "docs" / "glossary.html"].select("a.term")
 
 
 def test_the_gallery_shows_every_figure_small_in_order_and_in_words(site, pages):
@@ -267,7 +307,33 @@ BROKEN = """async () => {
   await Promise.allSettled(pictures.map(picture => picture.decode()))
   return pictures.filter(picture => !picture.naturalWidth).map(picture => picture.src)
 }"""
-OF_EVERY_KIND = ("index", "gallery", "coverage_jedra2020", "azizi2022", "azizi2022_8_3_randomised", "verdicts")
+OF_EVERY_KIND = ("index", "gallery", "errata", "azizi2022", "azizi2022_8_3_randomised", "verdicts")
+
+
+PLACE_IN_LEGEND = """rule => {
+  const chart = document.querySelector(".chart"), box = chart.querySelector("canvas").getBoundingClientRect()
+  const found = (item, x, y) => {
+    for (const child of item.items || []) {
+      if (child.text === rule && child.mark.role === "legend-label") return [x + child.x, y + (child.y || 0)]
+      const at = found(child, x + (child.x || 0), y + (child.y || 0))
+      if (at) return at
+    }
+  }
+  const at = found(chart.view.scenegraph().root, ...chart.view._origin)
+  return [box.left + at[0] + 3, box.top + at[1] + 1]
+}"""
+
+
+def hover(tab, chart, x, y):
+    """Move the mouse to a point of a chart, in the units of its axes."""
+    place = (
+        "([x, y], view) => { const o = view._origin; return [o[0] + view.scale('x')(x), o[1] + view.scale('y')(y)] }"
+    )
+    chart.scroll_into_view_if_needed()
+    box = chart.locator("canvas").bounding_box()
+    left, top = tab.evaluate(f"at => ({place})(at, document.querySelector('.chart').view)", [x, float(y)])
+    tab.mouse.move(box["x"] + left - 3, box["y"] + top)
+    tab.mouse.move(box["x"] + left, box["y"] + top)
 
 
 def look(tab, file):
@@ -297,18 +363,34 @@ def test_pages_in_chromium_on_screen_and_phone(site, pages):
         assert not [url for url in tab.asked if not url.startswith(("file:", "data:"))]
 
 
-def test_a_link_from_the_verdicts_leads_to_the_sentence_and_the_contents_to_the_page(site):
+@pytest.mark.parametrize("width, scheme", product((1280, 390), ("light", "dark")))
+def test_a_chart_answers_a_reader_who_has_a_mouse_alone(site, width, scheme):
+    """How many pulls RAGE takes at d = 25 in the published program, with which interval, and which rule is best."""
+    rows = pd.read_csv(ROOT / "figures" / "fiez2019" / "fig_1a.csv").query("options == 'code' and d == 25")
+    row = rows.set_index("algorithm").loc["rage"]
+    best = rows[rows["algorithm"] != "xy_oracle"].set_index("algorithm")["mean"].idxmin()
     with page() as tab:
-        tab.set_viewport_size(WIDE)
-        tab.goto((site / "notebooks" / "jedra2020_5_many_arms.html").as_uri())
-        tab.add_style_tag(content="html { scroll-behavior: auto !important }")
-        link = tab.locator("article table a[href^='#']").first
-        place = tab.locator(f"[id='{link.get_attribute('href')[1:]}']")
-        link.click()
-        tab.evaluate(BROKEN)
-        assert -20 < place.bounding_box()["y"] < 150
-        entry = tab.locator(".sidebar-tree .current-page > a").bounding_box()
-        assert 0 < entry["y"] < WIDE["height"] - 50
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(color_scheme=scheme)
+        tab.goto((site / "notebooks" / "fiez2019_5a_benchmark.html").as_uri())
+        chart = tab.locator(".chart").first
+        chart.scroll_into_view_if_needed()
+        chart.locator("canvas").wait_for()
+        chart.locator("select").select_option(label="published program")
+        hover(tab, chart, 25, row["mean"])
+        said = tab.locator("#vg-tooltip-element").inner_text()
+        assert "RAGE" in said and "{mean:,.0f} [{low:,.0f}, {high:,.0f}]".format(**row) in said
+        assert re.search(rf"fewest pulls here:\s+{re.escape(style.label(best))}\b", said)
+        before = chart.locator("canvas").screenshot()
+        legend = tab.evaluate(PLACE_IN_LEGEND, "RAGE")
+        tab.mouse.click(*legend)
+        tab.mouse.move(0, 0)
+        assert chart.locator("canvas").screenshot() != before
+        assert tab.evaluate("document.querySelector('.chart').view.data('shown_store').length") == 6
+        assert tab.evaluate(TOO_WIDE) <= 0
+        assert not [url for url in tab.asked if not url.startswith(("file:", "data:"))]
+        tab.emulate_media(media="print")
+        assert not chart.is_visible()
 
 
 def test_a_picture_opens_in_full_on_a_click(site):
@@ -340,3 +422,9 @@ def test_search_for_a_figure_finds_its_page_first(site):
             tab.wait_for_selector("#search-results li >> nth=0")
             first = tab.get_attribute("#search-results li a >> nth=0", "href")
             assert first.partition("?")[0] == f"notebooks/{name}.html", query
+        tab.goto(f"{(site / 'search.html').as_uri()}?q=Theorem+5.1")
+        tab.wait_for_selector("#search-results li >> nth=5")
+        found = tab.evaluate("[...document.querySelectorAll('#search-results li a')].slice(0, 3).map(a => a.pathname)")
+        assert any(address.endswith("errata.html") for address in found)
+        html = (site / "notebooks" / "fiez2019_5a_benchmark.html").read_text(encoding="utf-8")
+        assert "Show the" not in tab.evaluate("html => Search.htmlToText(html, '')", html)

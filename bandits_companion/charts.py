@@ -37,7 +37,7 @@ HINT = (
 def script() -> str:
     """Return the script of pages with charts: a loader, with Vega, Vega-Lite and Vega-Embed and their licences."""
     loader, licences = (Path(__file__).with_name(f"charts.{kind}").read_text("utf-8") for kind in ("js", "LICENSE.txt"))
-    return f"/*\n{licences}*/\n{javascript_bundle(loader)}"
+    return f"/*\n{licences}*/\n(() => {{\n{javascript_bundle(loader)}\n}})()\n"  # its names are not those of the page
 
 
 def html(file: str | PathLike, points: int = POINTS) -> str:

@@ -153,7 +153,11 @@ def explain(soup, address):
     """Let the first of each word of the glossary on a page show its meaning on hover, and lead to the glossary."""
     (terms, pattern), seen = glossary(), set()
     for text in soup.find_all(string=pattern):
-        if text.find_parent(["p", "li"]) is None or text.find_parent(["a", "code", "pre", "math", "script", "figure"]):
+        if (
+            text.find_parent(["p", "li"]) is None
+            or text.find_parent(class_="chart")
+            or text.find_parent(["a", "code", "pre", "math", "script", "figure"])
+        ):
             continue
         if new := next((found for found in pattern.finditer(text) if found[1] not in seen), None):
             seen.add(new[1])

@@ -310,30 +310,20 @@ BROKEN = """async () => {
 OF_EVERY_KIND = ("index", "gallery", "errata", "azizi2022", "azizi2022_8_3_randomised", "verdicts")
 
 
-PLACE_IN_LEGEND = """rule => {
-  const chart = document.querySelector(".chart"), box = chart.querySelector("canvas").getBoundingClientRect()
+PLACES = """([rule, x, y]) => {
+  const chart = document.querySelector(".chart"), view = chart.view, pad = view.padding(), [left, top] = view.origin()
+  const box = chart.querySelector("canvas").getBoundingClientRect()
   const found = (item, x, y) => {
     for (const child of item.items || []) {
-      if (child.text === rule && child.mark.role === "legend-label") return [x + child.x, y + (child.y || 0)]
-      const at = found(child, x + (child.x || 0), y + (child.y || 0))
+      const [right, down] = [x + (child.x || 0), y + (child.y || 0)]
+      if (child.text === rule && child.mark.role === "legend-label") return [right, down]
+      const at = found(child, right, down)
       if (at) return at
     }
   }
-  const at = found(chart.view.scenegraph().root, ...chart.view._origin)
-  return [box.left + at[0] + 3, box.top + at[1] + 1]
+  const places = [[view.scale("x")(x), view.scale("y")(y)], found(view.scenegraph().root, 2, 0)]
+  return places.map(at => [box.left + pad.left + left + at[0], box.top + pad.top + top + at[1]])
 }"""
-
-
-def hover(tab, chart, x, y):
-    """Move the mouse to a point of a chart, in the units of its axes."""
-    place = (
-        "([x, y], view) => { const o = view._origin; return [o[0] + view.scale('x')(x), o[1] + view.scale('y')(y)] }"
-    )
-    chart.scroll_into_view_if_needed()
-    box = chart.locator("canvas").bounding_box()
-    left, top = tab.evaluate(f"at => ({place})(at, document.querySelector('.chart').view)", [x, float(y)])
-    tab.mouse.move(box["x"] + left - 3, box["y"] + top)
-    tab.mouse.move(box["x"] + left, box["y"] + top)
 
 
 def look(tab, file):
@@ -377,12 +367,13 @@ def test_a_chart_answers_a_reader_who_has_a_mouse_alone(site, width, scheme):
         chart.scroll_into_view_if_needed()
         chart.locator("canvas").wait_for()
         chart.locator("select").select_option(label="published program")
-        hover(tab, chart, 25, row["mean"])
+        point, legend = tab.evaluate(PLACES, ["RAGE", 25, float(row["mean"])])
+        tab.mouse.move(point[0] - 9, point[1])
+        tab.mouse.move(*point)
         said = tab.locator("#vg-tooltip-element").inner_text()
         assert "RAGE" in said and "{mean:,.0f} [{low:,.0f}, {high:,.0f}]".format(**row) in said
         assert re.search(rf"fewest pulls here:\s+{re.escape(style.label(best))}\b", said)
         before = chart.locator("canvas").screenshot()
-        legend = tab.evaluate(PLACE_IN_LEGEND, "RAGE")
         tab.mouse.click(*legend)
         tab.mouse.move(0, 0)
         assert chart.locator("canvas").screenshot() != before

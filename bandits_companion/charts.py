@@ -100,15 +100,14 @@ def chart(estimates, title, best, scale, runs=None):
     style.LOOKS.update(known)  # so that a rule without a look of its own has the same colour on every page
     labels, menus = {name: plain(look.label) for name, look in looks.items()}, menus_of(estimates, names)
     table = described(labelled(estimates, labels, x, menus), ["x"] * bool(x) + [*menus], best)
-    colours: dict[str, Any] = {"domain": [*labels.values()], "range": [to_hex(look.colour) for look in looks.values()]}
-    shapes: dict[str, Any] = {
-        "domain": [*labels.values()],
-        "range": [SHAPES.get(look.marker, "circle") for look in looks.values()],
-    }
-    colour = alt.Color("rule:N", title=None, scale=alt.Scale(**colours))
-    shape = alt.Shape("rule:N", title=None, scale=alt.Scale(**shapes))
+    kinds = {labels[name]: look for name, look in reversed(looks.items())}  # two names may have one label
+    domain = [*dict.fromkeys(labels.values())]
+    colours = [to_hex(kinds[label].colour) for label in domain]
+    shapes = [SHAPES.get(kinds[label].marker, "circle") for label in domain]
+    colour = alt.Color("rule:N", title=None, scale=alt.Scale(domain=domain, range=colours))
+    shape = alt.Shape("rule:N", title=None, scale=alt.Scale(domain=domain, range=shapes))
 
-    along = along_of(table, x, menus, [*labels.values()])
+    along = along_of(table, x, menus, domain)
     across: dict[str, Any] = {"title": title, "scale": scale_of(scale)}
     at: dict[str, Any]
     ends: dict[str, Any]
@@ -122,7 +121,7 @@ def chart(estimates, title, best, scale, runs=None):
     whole = [*tips, *(alt.Tooltip(f"{column}:N", title=text) for column, text in words.items())]
 
     shown = alt.selection_point("shown", fields=["rule"], bind="legend", toggle="true", clear=False,
-                                value=[{"rule": label} for label in labels.values()])  # fmt: skip
+                                value=[{"rule": label} for label in domain])  # fmt: skip
     chosen = " && ".join(["isValid(datum.value)", *(f"datum.{menu} === {menu}" for menu in menus)])
 
     def base(rows, *columns):
@@ -140,7 +139,7 @@ def chart(estimates, title, best, scale, runs=None):
         own = [*tips, alt.Tooltip("run:Q"), alt.Tooltip("value:Q", title=title, format=",.4")]
         layers.insert(0, single.mark_point(filled=True, opacity=0.35, size=9).encode(**at, tooltip=own))
     drawn = alt.layer(*layers).add_params(*(menu_of(table[menu]) for menu in menus), shown)
-    taken = {"beside": 70 if x else 180, "column": min(7 * max(map(len, labels.values())), 200) + 30}  # pixels
+    taken = {"beside": 70 if x else 180, "column": min(7 * max(map(len, domain)), 200) + 30}  # pixels
     drawn = drawn.properties(width="container", height=300 if x else alt.Step(18), background="white", usermeta=taken)
     legend: dict[str, Any] = {"orient": "bottom", "labelFontSize": 12, "symbolOpacity": 1}
     return drawn.configure_axis(gridOpacity=0.4, labelFontSize=12, titleFontSize=12).configure_legend(**legend)

@@ -28,9 +28,11 @@ that distance, because theta is one of the parameters over which Lemma 7 takes t
 eliminated, at any t and by any leader, and the item that is left at the end is best. "sample" changes the pulls, but
 Proposition 2 holds for every sampling rule. Departures:
 - With "sample" the leader is one of the items that are left. With "stop" it may have been eliminated, as in the paper;
-  if it beats all that are left, it is the answer. So "stop" stops no later than "none" with the same rewards.
+  if it beats all that are left, it is the answer. As long as no eliminated item leads, "stop" stops no later than
+  "none" with the same rewards.
 - Items are eliminated 64 times while t doubles, not after every pull (`next_look`). If an eliminated item leads, which
   Proposition 2 excludes, the bound by the tie may fail, and the rule stops at the next of these times.
+- If a threshold without a proof loses the best item and the items that are left tie, "sample" never stops.
 """
 
 from math import inf, log

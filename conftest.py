@@ -1,4 +1,4 @@
-"""What the Makefile exports, for a plain `pytest` too, and the order: what takes long comes first.
+"""Set the Makefile's environment variables for a plain `pytest` too, and run long tests first.
 
 The environment comes before NumPy is imported; kernels inherit it.
 """
@@ -10,7 +10,7 @@ import pytest
 for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_THREADS", "1")
 os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the shell was told
-os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel greets with a debugger's warning
+os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # otherwise every kernel prints a debugger's warning
 
 collect_ignore_glob = ["*conftest.py", "notebooks/*.py"]  # --doctest-modules would import them as modules
 SECOND_TIER = {"site", "records", "solve"}  # fixtures that take long: what uses one is marked slow

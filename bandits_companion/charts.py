@@ -46,7 +46,7 @@ def html(file: str | PathLike, points: int = POINTS) -> str:
     if not file.exists():
         return ""
     estimates = pd.read_csv(file)
-    if not {"algorithm", "low", "high"} <= set(estimates):
+    if not {"algorithm", "low", "high"} <= set(estimates) or not {"mean", "share"} & set(estimates):
         return ""
     budget = file.parent.name == BUDGET
     if not budget and (beside := file.with_name(f"{file.stem}_runs.csv")).exists():
@@ -109,12 +109,9 @@ def chart(estimates, title, best, scale, runs=None):
 
     along = along_of(table, x, menus, domain)
     across: dict[str, Any] = {"title": title, "scale": scale_of(scale)}
-    at: dict[str, Any]
-    ends: dict[str, Any]
-    if x:
-        at, ends = {"y": alt.Y("value:Q", **across)}, {"y": alt.Y("low:Q", **across), "y2": "high:Q"}
-    else:
-        at, ends = {"x": alt.X("value:Q", **across)}, {"x": alt.X("low:Q", **across), "x2": "high:Q"}
+    side, axis = ("y", alt.Y) if x else ("x", alt.X)
+    at: dict[str, Any] = {side: axis("value:Q", **across)}
+    ends: dict[str, Any] = {side: axis("low:Q", **across), f"{side}2": "high:Q"}
     words = {"said": f"{title} [95 % interval]", "played": "runs", "leader": f"{best} here"}
     words = {column: text for column, text in words.items() if column in table}
     tips = [alt.Tooltip("rule:N"), *[alt.Tooltip("x:Q", title=x)] * bool(x and along.title)]
@@ -127,8 +124,7 @@ def chart(estimates, title, best, scale, runs=None):
     def base(rows, *columns):
         kept = rows[["rule", *["x"] * bool(x), *menus, "value", *columns]].dropna(subset="value")
         data = alt.InlineData(kept.to_csv(index=False, float_format="%.6g"), format=alt.CsvDataFormat(type="csv"))
-        ruled = alt.Chart(data).transform_filter(chosen).transform_filter(shown).encode(color=colour)
-        return ruled.encode(x=along) if x else ruled.encode(y=along)
+        return alt.Chart(data).transform_filter(chosen).transform_filter(shown).encode(along, colour)
 
     points = base(table, "low", "high", *words)
     layers = [points.mark_rule(strokeWidth=1.5).encode(**ends, tooltip=whole)]

@@ -35,11 +35,11 @@ from bandits_lib.files import atomic_write
 __all__ = ["box", "picture", "read", "save", "sentences", "totals"]
 
 HOW_TO_READ = (
-    "Each number has its 95 % interval and, "
-    "in round brackets, the values for which the words are true. A negative control is a case for which the sentence "
-    "is false: it must fail the same test. A positive control must pass the test. A star marks a word that "
-    "would change if all margins were half or twice as wide. "
-    "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
+    "Each number has its 95 % interval, unless both ends round to the number itself, and, in round brackets, the "
+    "values for which the words are true. A negative control is a case for which the sentence is false: it must fail "
+    "the same test. A positive control must pass the test. A part is weaker if the direction is right and the size "
+    "smaller than said, and level if there is no difference. A star marks a word that would change if all margins "
+    "were half or twice as wide. [How a sentence is judged](../../docs/verdicts.md) explains the rules."
 )
 INTRODUCTION = (
     "This page lists the sentences of the paper and says of each whether it holds by the text and in the published "
@@ -88,7 +88,8 @@ def totals_block(claims):
     ]
     table = markdown(pd.DataFrame(rows, columns=["paper", "sentences"]))
     fallen = (found["text"] == "falls").sum()
-    return f"{table}\n\nOf {len(found)} sentences {fallen} fall by the text, from {slips(found)}."
+    fall = "falls" if fallen == 1 else "fall"
+    return f"{table}\n\nOf {len(found)} sentences {fallen} {fall} by the text, from {slips(found)}."
 
 
 def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) -> str:

@@ -22,16 +22,16 @@ Departures and readings:
 - Items may differ from the arms, and the arms need not span R^d: all computations use coordinates of their span.
 
 Selective elimination (Tirinzoni and Degenne 2022): an item m is eliminated once Z_{leader, m} > beta, and a rule stops
-when one item is left. Let theta be the true parameter and ||theta_hat - theta||_A^2 / 2 <= beta for all t, which
-Proposition 2 promises with probability 1 - delta. If m'theta >= leader'theta at some t, then Z_{leader, m} is at most
-that distance, because theta is one of the parameters over which Lemma 7 takes the minimum. So no best item is
-eliminated, at any t and by any leader, and the item that is left at the end is best. "sample" changes the pulls, but
-Proposition 2 holds for every sampling rule. Departures:
-- With "sample" the leader is one of the items that are left. With "stop" it may have been eliminated, as in the paper;
-  if it beats all that are left, it is the answer. As long as no eliminated item leads, "stop" stops no later than
-  "none" with the same rewards.
-- Items are eliminated 64 times while t doubles, not after every pull (`next_look`). If an eliminated item leads, which
-  Proposition 2 excludes, the bound by the tie may fail, and the rule stops at the next of these times.
+when one item is left. Let theta be the true parameter and ||theta_hat - theta||_A^2 / 2 <= beta for all t, which has
+probability 1 - delta for eq. (9), since A + u c I <= (1 + u) A (Abbasi-Yadkori et al. 2011, Theorem 1). If
+m'theta >= leader'theta at some t, then Z_{leader, m} is at most that distance, because theta is one of the parameters
+over which Lemma 7 takes the minimum. So no best item is eliminated, at any t and by any leader, and the item that is
+left at the end is best. "sample" changes the pulls, but this event does not depend on the sampling rule. Departures:
+- With "sample" the leader is one of the items that are left. With "stop" it may have been eliminated, as in the
+  paper; if it beats all that are left, it is the answer (the paper's program draws an arm then). As long as no
+  eliminated item leads, "stop" stops no later than "none" with the same rewards.
+- Items are eliminated 64 times while t doubles, not after every pull (`next_look`). If an eliminated item leads,
+  which this event excludes, the bound by the tie may fail, and the rule stops at the next of these times.
 - If a threshold without a proof loses the best item and the items that are left tie, "sample" never stops.
 """
 

@@ -618,7 +618,7 @@ def main() -> int:
     for option in ("--paper", "--figure", "--scheduler"):
         large.add_argument(option, default="")
     large.add_argument("--seed", type=int)
-    large.add_argument("--why", default="")
+    large.add_argument("--why", default="", help="why digits change, for figures/seeds.csv")
     check = commands.add_parser("verify")
     check.add_argument("--figure", default="")
     check.add_argument("--runs", type=int, default=FEW_RUNS)

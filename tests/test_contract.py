@@ -1,4 +1,4 @@
-"""What every algorithm owes the world. A new algorithm is one more line in ALGORITHMS."""
+"""Test what every algorithm must do. A new algorithm is one more line in ALGORITHMS."""
 
 import inspect
 import pickle

@@ -8,10 +8,10 @@ X'w = z_i - z_j. By Elfving's theorem it is the XY-design of that direction. Dep
 - Distances are updated from the differences themselves, since differences of norms would lose all digits.
 
 Selective elimination (Tirinzoni and Degenne 2022): an item m is eliminated once its upper bound on the lead over the
-leader i is at most 0, and the rule stops when no item that is left has one above epsilon. With probability 1 - delta,
-the ellipsoid ||theta_hat - theta||_A <= C_t contains theta at all t. Then each bound is at least (z_m - z_i)'theta, for
-all pairs, whatever is pulled. So an eliminated item is no better than the leader of that moment, and one of the items
-that are left is always best. Bounds up to epsilon do not eliminate, because a chain of leaders could add them up.
+leader i is negative, and the rule stops when no item that is left has one above epsilon. With probability 1 - delta,
+the ellipsoid ||theta_hat - theta||_A <= C_t contains theta at all t. Then each bound is at least (z_m - z_i)'theta,
+for all pairs, whatever is pulled. So the bound of a best item is never negative, and no best item is ever eliminated.
+Bounds up to epsilon do not eliminate, because a chain of leaders could add them up.
 """
 
 from collections.abc import Callable
@@ -112,7 +112,7 @@ def compare_left(state):
     fit, status, leads, left, largest = state.fit, state.status, state.leads, state.left, -np.inf
     for m in range(leads.shape[0]):
         if left[m] and m != status.leader:
-            if leads[m] > 0:
+            if leads[m] >= 0:
                 largest = max(largest, leads[m])
             else:
                 left[m] = False

@@ -34,7 +34,7 @@ def lingape(arms, items, delta, theta_bound, sigma=1.0, epsilon=0.0, eliminate="
         if lead[left].max() <= epsilon:  # B(t) <= epsilon
             return Result(i)
         if eliminate != "none":
-            left = left[(lead[left] > 0) | (left == i)]
+            left = left[(lead[left] >= 0) | (left == i)]
 
         p = xy_design(arms, (items[i] - items[j])[None, :]).weights  # p* = |w| / |w|_1, w = argmin |w|_1 with X'w = y
         support = np.flatnonzero(p)

@@ -29,7 +29,7 @@ def test_a_printed_number_that_differs_by_a_third_would_be_found():
     """Where runs are many, which leaves out the 100 runs with long tails on the 50 arms."""
     cells = AGREE.drop("Tirinzoni and Degenne 2022", level="paper")
     error = (cells["mean"] - cells["printed"]) / cells["apart"]
-    assert len(cells) == 12 and (cells["printed"] / 3 > MOST * error.abs()).all()
+    assert len(cells) == 12 and (cells["printed"] / 3 > (MOST + 2) * error.abs()).all()
 
 
 def test_the_means_are_those_of_the_saved_runs():
@@ -38,3 +38,8 @@ def test_the_means_are_those_of_the_saved_runs():
     assert len(means) == 22
     assert TABLE.loc[means.index, "mean"].to_numpy() == pytest.approx(means.to_numpy(), rel=1e-12)
     assert runs["stopped"].all()
+    tied = pd.read_csv(ROOT / "figures" / "companion" / "tied_arms_runs.csv")
+    tied = tied.query("threshold == 'log_pulls' or algorithm == 'lingape'")
+    means = tied.groupby("algorithm")["pulls"].mean()
+    rows = TABLE.loc[("Tirinzoni and Degenne 2022", 0.01)]
+    assert rows.loc[means.index, "mean"].to_numpy() == pytest.approx(means.to_numpy(), rel=1e-12)

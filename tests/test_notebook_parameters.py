@@ -154,6 +154,8 @@ OTHER = {
     ("jedra2020_5_many_arms", "sizes"): [400, 1000],  # one is of Table 1
     ("jedra2020_5_many_arms", "published_sizes"): [2500],
     ("companion_your_own_rule", "max_pulls"): 1_000,
+    ("companion_elimination", "players"): ["fws"],
+    ("companion_elimination", "threshold"): "loglog",
     ("companion_other_papers", "max_pulls"): 100_000,  # which cuts runs off
     ("companion_other_papers", "proved_rules"): ["LT&S, Frank-Wolfe"],
     ("companion_your_own_rule", "max_seconds"): 1e-9,

@@ -94,7 +94,7 @@ LOOKS = {  # a rule under its own name has the label of its decorator
     "uniform_tracking": Look("uniform tracking", "0.55", "*"),
     "oracle_tracking": Look("oracle tracking", "#1a1a1a", "8"),
     "lin_game": Look(fixed_confidence.lin_game.label, PALETTE[1], "v"),
-    "fws": Look(fixed_confidence.fws.label, PALETTE[4], "h"),
+    "fws": Look(fixed_confidence.fws.label, "#117733", "h"),
     "l_t3c": Look(fixed_confidence.l_t3c.label, PALETTE[9], "<"),
     "l_t3c_best": Look("L-T3C, empirical leader", "#6a7fd1", ">"),
     # stopping rules on the sphere

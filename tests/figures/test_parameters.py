@@ -27,6 +27,8 @@ def wrong_values(notebook, name, default):
         values = [value for value in values if value is None or value != 0 or isinstance(value, bool)]
     if name == "n_jobs":
         values = [value for value in values if value != -1]  # joblib's word for all cores
+    if isinstance(default, list) and isinstance(default[0], str):
+        values = [value for value in values if value != ["a"]]
     if name in ("min_gap", "threshold"):
         values = [value for value in values if value not in ((0.0,) if name == "min_gap" else (0.0, -1, -0.5))]
     return values

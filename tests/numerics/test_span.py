@@ -24,6 +24,7 @@ REGULARISED = {  # the least length beside e1 at which the rule does not refuse
     "xy_adaptive (published)": 1.0,
     "lingape": 1.0,
     "lingape (greedy)": 1.0,
+    "lingape (sample)": 1.0,
     "linucb": 1.0,
     "linucb (disjoint)": 1.0,
     "bayes_gap (published)": 1.0,

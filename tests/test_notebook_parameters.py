@@ -232,6 +232,7 @@ def shown(notebook, given, folder):
         patch.chdir(NOTEBOOKS)
         patch.setenv("BANDITS_DATA", str(folder.parent))
         patch.setattr(data, "automobile_file", lambda: None)  # or it would be fetched
+        patch.setattr(fingerprint, "executed", lambda: [(NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8")])
         patch.setattr(Figure, "savefig", lambda *args, **options: None)  # most of the time, and no number
         for number, (code, last, tags) in enumerate(cells(notebook)):
             with redirect_stdout(io.StringIO()) as printed:

@@ -148,3 +148,15 @@ def test_versions_agree():
     version = project()["project"]["version"]
     assert bandits_lib.__version__ == version, "after a change of version run `make setup` again"
     assert f"\n## {version}" in read("CHANGELOG.md")
+
+
+def test_files_beside_the_modules_are_part_of_the_package():
+    from importlib.resources import files
+
+    data = project()["tool"]["setuptools"]["package-data"]
+    assert data == {
+        "bandits_lib.figures": ["*.mplstyle"],
+        "bandits_lib.papers": ["*.csv"],
+        "bandits_companion": ["*.html", "*.js", "*.txt"],
+    }
+    assert all(list(files(package).glob(pattern)) for package, patterns in data.items() for pattern in patterns)

@@ -23,6 +23,15 @@ def test_the_table_has_every_printed_number_with_its_place_and_reason():
 
 def test_rows_without_a_reason_agree_within_three_standard_errors():
     assert len(AGREE) >= 15 and AGREE["apart"].abs().max() <= MOST
+    said = f"{len(AGREE)} of {len(TABLE)} rows agree within three standard errors"
+    assert said in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_notebook_says_how_weak_the_check_on_the_50_arms_is():
+    rows = AGREE.xs("Tirinzoni and Degenne 2022", level="paper")
+    shares = (100 * MOST * (rows["mean"] - rows["printed"]) / rows["apart"] / rows["printed"]).abs()
+    said = f"three standard errors are {shares.min():.0f} to {shares.max():.0f} % of the printed means"
+    assert said in (ROOT / "notebooks" / "companion_other_papers.ipynb").read_text(encoding="utf-8")
 
 
 def test_a_printed_number_that_differs_by_a_third_would_be_found():

@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,12 @@ def test_console_blocks_show_what_the_commands_print(block, tmp_path, monkeypatc
     shutil.copy(ROOT / "notebooks" / "example_arms.csv", tmp_path / "notebooks")
     monkeypatch.chdir(tmp_path)
     assert not false_console(block, capsys)
+
+
+def test_the_check_of_one_minute_prints_the_row_of_its_claim():
+    command = re.search(r"```\n(awk .*?)```", page("checking"), re.DOTALL)[1]
+    printed = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r"fiez2019_5a_benchmark/rage_static@text,.*\n", printed)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

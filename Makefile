@@ -22,11 +22,11 @@ setup: $(STAMP) ## build .venv from requirements.lock and compile the kernels (t
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'This is Python %d.%d; 3.11 or newer is needed: make PYTHON=python3.11' % v[:2])"
-	@echo "Installing the packages in requirements.lock into .venv: about two minutes, without output."
+	@echo "Installing the packages in requirements.lock into .venv: minutes, without output."
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@echo "Compiling the kernels, once: about a minute on two cores."
+	@echo "Compiling the kernels, once: a minute or more."
 	$(PY) -c "import bandits_companion.compile_kernels; bandits_companion.compile_kernels.compile_kernels()"
 	@touch $(STAMP)
 
@@ -48,7 +48,7 @@ PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --
 test: $(STAMP) ## the tests that every change needs, and every notebook compared with its fresh outputs: [ARGS="-k rage"]
 	$(PYTEST) -m 'not slow' notebooks tests $(PACKAGES) $(ARGS)
 
-test-part: $(STAMP) ## the part of the second tier whose turn it is today, about ten minutes: [PART=7]
+test-part: $(STAMP) ## the part of the second tier whose turn it is today, in minutes: [PART=7]
 	$(PYTEST) -m slow --part $(or $(PART),$(shell date +%j)) tests $(ARGS)
 
 test-all: $(STAMP) ## all tests: also in a browser, printed numbers, imitated processors, simulated users, long statistics
@@ -57,8 +57,8 @@ test-all: $(STAMP) ## all tests: also in a browser, printed numbers, imitated pr
 lab: $(STAMP) ## JupyterLab on the notebooks; `git restore notebooks` brings the published ones back
 	$(PY) -m jupyterlab --ServerApp.root_dir=$(CURDIR) --LabApp.default_url=/lab/tree/notebooks/companion_start_here.ipynb
 
-bench: $(STAMP) ## run every benchmark in turn
-	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(PY) -u "$$script"; done
+bench: $(STAMP) ## run every benchmark in turn, and write what they print into benchmarks/README.md
+	$(PY) benchmarks/measure.py bench
 
 processors: $(STAMP) ## show which results would differ on other processors, an hour or two: [ARGS="--notebooks none"]
 	$(PY) benchmarks/processors.py $(ARGS)

@@ -7,6 +7,7 @@ import ast
 import functools
 import json
 import os
+import platform
 import re
 import struct
 from collections import Counter
@@ -343,6 +344,13 @@ def _sentences(folder, names, scale):
 
 def duration(minutes):
     return f"{60 * minutes:.0f} s" if minutes < 1 else f"{minutes:.1f} min" if minutes < 60 else f"{minutes / 60:.1f} h"
+
+
+def processor() -> str:
+    """Return the name of the processor, as Linux or Python know it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = re.findall(r"(?m)^model name\s*:\s*(.*)", cpuinfo.read_text()) if cpuinfo.exists() else []
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 # --- a reader's rule in every figure that compares rules

@@ -16,7 +16,6 @@ python notebooks/run.py notebooks [NAME ...]               re-execute the commit
 
 import argparse
 import os
-import platform
 import re
 import shutil
 import sys
@@ -486,7 +485,7 @@ def verify_plan(plan: dict, figure: str, runs: int, folder: Path) -> bool:
     print("\n".join(notebook_runs.in_words(comparison)))
     if not all_ran(played):
         return False
-    values = (datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), commit, processor(), kernels(), runs)
+    values = (datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), commit, notebook_runs.processor(), kernels(), runs)
     values += (figure or "all", comparison.compared, comparison.equal, sum(comparison.left_out.values()), f"{cpu:.1f}")
     seeds.append_row(ROOT / "figures" / "verified.csv", VERIFIED, values)
     unreadable = [reason for reason in comparison.left_out if re.search(" has (no|other columns|rows that)", reason)]
@@ -523,13 +522,6 @@ def recompute(asked: str) -> bool:
         numbers = [claims_table.with_interval(table.loc[id]) for table in (again, published)]
         print(f"{id}: {numbers[0]}, {'equal to the published numbers' if equal else f'PUBLISHED {numbers[1]}'}")
     return bool(same.all())
-
-
-def processor() -> str:
-    """Return the name of the processor, as Linux or Python know it."""
-    cpuinfo = Path("/proc/cpuinfo")
-    names = re.findall(r"(?m)^model name\s*:\s*(.*)", cpuinfo.read_text()) if cpuinfo.exists() else []
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def kernels() -> str:

@@ -1,0 +1,96 @@
+"""Measure waits and benchmarks in one go, and write them with date and processor into their pages.
+
+    python benchmarks/measure.py waits [REVISION]    docs/installation.md: make commands in fresh clones
+    python benchmarks/measure.py bench               benchmarks/README.md: what every bench_*.py prints
+
+Let nothing else run meanwhile. `waits` gives each command to a clone of REVISION, an earlier release, and at once to a
+clone of HEAD. Each clone has a cache of compiled kernels of its own. If a command of HEAD or a benchmark fails, nothing
+is written.
+"""
+
+import argparse
+import ast
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from math import nan
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import joblib
+import pandas as pd
+
+from bandits_companion.ledger import filled, markdown
+from bandits_companion.notebook_runs import processor
+from bandits_lib.files import atomic_write
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = ("setup", "figures", "test", "verify")
+OURS = ("PYTHONPATH", "VIRTUAL_ENV", "MAKEFLAGS", "MAKELEVEL")  # what a clone must not inherit
+
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def minutes(command, clone, kernels):
+    """Return the minutes of a make command by the clock, NaN if it fails."""
+    environment = {name: value for name, value in os.environ.items() if name not in OURS}
+    start = perf_counter()
+    ended = subprocess.run(["make", command], cwd=clone, env=environment | {"NUMBA_CACHE_DIR": str(kernels)})
+    return nan if ended.returncode else (perf_counter() - start) / 60
+
+
+def waits(revisions):
+    """Return a table of the minutes of each command at each revision, and the ratio of the last two."""
+    rows = []
+    with TemporaryDirectory() as folder:
+        clones = [Path(folder) / revision for revision in revisions]
+        for revision, clone in zip(revisions, clones, strict=True):
+            git("clone", "--quiet", str(ROOT), str(clone))
+            git("-C", str(clone), "checkout", "--quiet", revision)
+        for command in COMMANDS:
+            took = [minutes(command, clone, clone.with_name(f"kernels of {clone.name}")) for clone in clones]
+            if took[-1] != took[-1]:
+                sys.exit(f"make {command} failed in a clone of {revisions[-1]}: nothing was written")
+            numbers = [*(f"{each:.1f}" for each in took), *(f"{took[-1] / each:.2f}" for each in took[:-1])]
+            rows.append([f"`make {command}`", *(number.replace("nan", "") for number in numbers)])
+    return markdown(pd.DataFrame(rows, columns=["minutes", *revisions, *["ratio"] * (len(revisions) - 1)]))
+
+
+def printed(script):
+    """Return the first line of a benchmark's docstring and what it prints, which is shown as it comes."""
+    title = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))).partition("\n")[0]
+    print(f"== {script.name}", flush=True)
+    with subprocess.Popen([sys.executable, "-u", script], stdout=subprocess.PIPE, text=True) as process:
+        lines = [line for line in process.stdout if print(line, end="", flush=True) is None]
+    if process.returncode:
+        sys.exit(f"{script.name} failed: nothing was written")
+    return f"### {script.stem}\n\n{title}\n\n```\n{''.join(lines).strip()}\n```"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    of = commands.add_parser("waits", help="minutes of make commands in fresh clones")
+    of.add_argument("revision", nargs="?", metavar="REVISION", help="an earlier release that is measured beside HEAD")
+    commands.add_parser("bench", help="what every benchmark prints")
+    args = parser.parse_args()
+    if args.command == "waits":
+        page, block = (
+            ROOT / "docs" / "installation.md",
+            waits([*filter(None, [args.revision]), git("rev-parse", "--short", "HEAD")]),
+        )
+    else:
+        scripts = sorted((ROOT / "benchmarks").glob("bench_*.py"))
+        page, block = ROOT / "benchmarks" / "README.md", "\n\n".join(map(printed, scripts))
+    now = datetime.now(UTC)
+    said = f"Measured on {now.day} {now:%B %Y} on {joblib.cpu_count()} cores of {processor()}."
+    text = filled(page.read_text(encoding="utf-8"), {args.command: f"{said}\n\n{block}"})
+    atomic_write(page, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -15,7 +15,7 @@ os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # otherwise every 
 collect_ignore_glob = ["*conftest.py", "notebooks/*.py"]  # --doctest-modules would import them as modules
 SECOND_TIER = {"site", "records", "solve"}  # fixtures that take long: what uses one is marked slow
 FEW = 3  # notebooks with kernels of their own, as in notebooks/run.py
-PARTS = 12  # of the second tier: `make test-part` runs one of them, each takes about ten minutes
+PARTS = 12  # of the second tier: `make test-part` runs one of them
 
 # Files (from the root) that take more than ten seconds, the longest first, before all others, so that with several
 # workers none is left with a long one at the end. A file, and so a notebook, stays with one worker (--dist loadscope).

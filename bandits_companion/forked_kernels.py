@@ -1,8 +1,7 @@
 """Kernels of notebooks, forked on Linux from one process that has imported and loaded what they use.
 
-A new kernel needs three seconds of a core before its first cell, for imports and compiled kernels. Without forks `make
-figures` takes half as long again: 244 and 260 seconds of a core instead of 164 and 177. On other systems each kernel is
-launched anew.
+A new kernel needs seconds of a core before its first cell, for imports and compiled kernels; without forks this is a
+large part of `make figures`. On other systems each kernel is launched anew.
 """
 
 import atexit

@@ -7,7 +7,7 @@ direction is moved by PERTURBATION along the first basis to break ties; amounts 
 
 Both begin at spanning arms. `single_direction` solves one direction in O(Kr + r^3) per pivot, to the last digits even
 if arms are nearly parallel. `solve_pair` solves x_i - x_j in O(Kr + r^2) per pivot, because it keeps the inverse of the
-basis. It runs in the compiled loops, since LinGapE with a budget meets up to 160 new pairs in a run of 3 milliseconds.
+basis. It runs in the compiled loops, since LinGapE with a budget meets up to 160 new pairs in a short run.
 """
 
 from typing import NamedTuple

@@ -1,17 +1,6 @@
 """Execute the notebooks of this folder without opening them.
 
-python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side     -> build/index.html and below
-python notebooks/run.py own FILE.py:FUNCTION [-p runs 5]   a rule of your own in all figures of rules -> build/own
-python notebooks/run.py parameters [NAME ...]              parameters for -p, and rules whose runs `runs` does not set
-python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
-python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
-python notebooks/run.py verify [--figure fiez2019/1a] [--runs 3]     few runs at the papers' scale  -> build/verify
-python notebooks/run.py recompute CLAIM                    the runs of a claim once more, and its numbers compared
-python notebooks/run.py redraw NAME                        the pictures of a notebook or figure from the csv in figures/
-python notebooks/run.py rejudge                            claims by the present claims.yaml -> figures; rules -> docs
-python notebooks/run.py reword                             the same, and the notebooks whose boxes have other words
-python notebooks/run.py changes REVISION                   what changed in the claims  -> figures/claims_changes.md
-python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
+`run.py --help` lists the commands, and `run.py COMMAND --help` the options of one of them.
 """
 
 import argparse
@@ -593,12 +582,18 @@ def boxes(name: str) -> list[str]:
     return [output["data"]["text/markdown"] for output in shown]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def command_line() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Execute the notebooks of this folder without opening them.")
     commands = parser.add_subparsers(dest="command", required=True)
-    small = commands.add_parser("figures")
-    small.add_argument("names", nargs="*", metavar="NAME")
-    mine = commands.add_parser("own", description=own.__doc__, epilog="docs/your_own_rule.md says what a rule is told.")
+
+    def command(name, said, **options):
+        return commands.add_parser(name, help=said, description=said, **options)
+
+    some = {"metavar": "NAME", "help": "a notebook, such as fiez2019_5a_benchmark; without a name all notebooks"}
+    small = command("figures", "execute notebooks at their small default parameters into build/")
+    small.add_argument("names", nargs="*", **some)
+    told = "docs/your_own_rule.md says what a rule is told."
+    mine = command("own", "play a rule of your own in every figure that compares rules, into build/own", epilog=told)
     mine.add_argument("rule", metavar="FILE.py:FUNCTION", help="your file, and in it the generator that is your rule")
     mine.add_argument("--notebooks", nargs="+", default=[], metavar="NAME", help="only the figures of these notebooks")
     for parser_of in (small, mine):
@@ -606,22 +601,35 @@ def main() -> int:
         parser_of.add_argument(
             "-p", nargs=2, action="append", default=[], metavar=("PARAMETER", "VALUE"), dest="parameters", help=said
         )
-    large = commands.add_parser("paper")
-    for option in ("--paper", "--figure", "--scheduler"):
-        large.add_argument(option, default="")
-    large.add_argument("--seed", type=int)
+    large = command("paper", "execute notebooks at the papers' scale into figures/, which takes hours")
+    large.add_argument("--paper", default="", help="only the notebooks of this paper, such as fiez2019")
+    large.add_argument("--scheduler", default="", help="play the runs on this dask cluster, such as tcp://address:8786")
+    large.add_argument("--seed", type=int, help="another seed than the edition's, from 0; writes to build/seed_SEED")
     large.add_argument("--why", default="", help="why digits change, for figures/seeds.csv")
-    check = commands.add_parser("verify")
-    check.add_argument("--figure", default="")
-    check.add_argument("--runs", type=int, default=FEW_RUNS)
-    commands.add_parser("recompute").add_argument("claim", metavar="CLAIM")
-    commands.add_parser("redraw").add_argument("names", nargs="+", metavar="NAME")
-    commands.add_parser("parameters").add_argument("names", nargs="*", metavar="NAME")
-    commands.add_parser("rejudge")
-    commands.add_parser("reword")
-    commands.add_parser("changes").add_argument("revision", metavar="REVISION")
-    commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
-    args = parser.parse_args()
+    check = command(
+        "verify",
+        "play a few runs at the papers' scale into build/verify, and compare their rows with the published ones",
+    )
+    said = "largest number of runs of a rule; at its default it also writes the minutes of each notebook"
+    check.add_argument("--runs", type=int, default=FEW_RUNS, help=f"{said} (default: %(default)s)")
+    for parser_of in (large, check):
+        said = "only the notebook of this figure or table, such as fiez2019/1a"
+        parser_of.add_argument("--figure", default="", help=said)
+    of = command("recompute", "play the runs of a claim once more, and compare its numbers with the published ones")
+    of.add_argument("claim", metavar="CLAIM", help="an id in figures/claims.csv; without part and reading, all of them")
+    of = command("redraw", "draw pictures again from the csv files in figures/, without a run")
+    of.add_argument("names", nargs="+", metavar="NAME", help="a notebook, or a figure such as fiez2019/1a")
+    command("parameters", "list the parameters for -p").add_argument("names", nargs="*", **some)
+    command("rejudge", "judge the measured claims by the present claims.yaml; write ledger, reports and rules again")
+    command("reword", "take over corrected quotations as rejudge does, and execute notebooks whose boxes change")
+    of = command("changes", "write what changed in the claims into figures/claims_changes.md")
+    of.add_argument("revision", metavar="REVISION", help="the git revision with which claims are compared")
+    command("notebooks", "execute committed notebooks again, in place").add_argument("names", nargs="*", **some)
+    return parser
+
+
+def main() -> int:
+    args = command_line().parse_args()
     if args.command == "own":
         args.rule = seen_from_notebooks(args.rule)
     os.chdir(NOTEBOOKS)  # where kernels start, as in JupyterLab and under nbval

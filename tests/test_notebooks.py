@@ -161,6 +161,15 @@ def test_a_published_picture_is_drawn_by_the_present_code(described):
 
 # --- run.py, on notebooks made up here
 
+
+def test_every_command_and_option_says_what_it_is():
+    (commands,) = (action for action in run.command_line()._actions if action.choices)
+    assert {one.dest for one in commands._choices_actions if one.help} == {*commands.choices}
+    options = [(name, one.dest, one.help) for name, of in commands.choices.items() for one in of._actions]
+    assert ("paper", "figure") in {option[:2] for option in options}
+    assert not [option for option in options if not option[2]]
+
+
 CLAIM = ",".join(COLUMNS)
 
 

@@ -14,12 +14,11 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-import joblib
 import pandas as pd
 
 from bandits_companion.ledger import filled, markdown
@@ -27,6 +26,7 @@ from bandits_companion.notebook_runs import processor
 from bandits_lib.files import atomic_write
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = {"waits": "docs/installation.md", "bench": "benchmarks/README.md"}
 COMMANDS = ("setup", "figures", "test", "verify")
 OURS = ("PYTHONPATH", "VIRTUAL_ENV", "MAKEFLAGS", "MAKELEVEL")  # what a clone must not inherit
 
@@ -35,16 +35,20 @@ def git(*arguments):
     return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def minutes(command, clone, kernels):
+def minutes(command, clone):
     """Return the minutes of a make command by the clock, NaN if it fails."""
     environment = {name: value for name, value in os.environ.items() if name not in OURS}
+    environment["NUMBA_CACHE_DIR"] = str(clone.with_name(f"kernels of {clone.name}"))
     start = perf_counter()
-    ended = subprocess.run(["make", command], cwd=clone, env=environment | {"NUMBA_CACHE_DIR": str(kernels)})
-    return nan if ended.returncode else (perf_counter() - start) / 60
+    return (
+        nan
+        if subprocess.run(["make", command], cwd=clone, env=environment).returncode
+        else (perf_counter() - start) / 60
+    )
 
 
-def waits(revisions):
-    """Return a table of the minutes of each command at each revision, and the ratio of the last two."""
+def waits(*revisions):
+    """Return a table of the minutes of each command at each revision, and of the last over those of the others."""
     rows = []
     with TemporaryDirectory() as folder:
         clones = [Path(folder) / revision for revision in revisions]
@@ -52,10 +56,10 @@ def waits(revisions):
             git("clone", "--quiet", str(ROOT), str(clone))
             git("-C", str(clone), "checkout", "--quiet", revision)
         for command in COMMANDS:
-            took = [minutes(command, clone, clone.with_name(f"kernels of {clone.name}")) for clone in clones]
-            if took[-1] != took[-1]:
+            *earlier, took = [minutes(command, clone) for clone in clones]
+            if isnan(took):
                 sys.exit(f"make {command} failed in a clone of {revisions[-1]}: nothing was written")
-            numbers = [*(f"{each:.1f}" for each in took), *(f"{took[-1] / each:.2f}" for each in took[:-1])]
+            numbers = [*(f"{each:.1f}" for each in (*earlier, took)), *(f"{took / each:.2f}" for each in earlier)]
             rows.append([f"`make {command}`", *(number.replace("nan", "") for number in numbers)])
     return markdown(pd.DataFrame(rows, columns=["minutes", *revisions, *["ratio"] * (len(revisions) - 1)]))
 
@@ -73,23 +77,16 @@ def printed(script):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    of = commands.add_parser("waits", help="minutes of make commands in fresh clones")
-    of.add_argument("revision", nargs="?", metavar="REVISION", help="an earlier release that is measured beside HEAD")
-    commands.add_parser("bench", help="what every benchmark prints")
+    parser.add_argument("what", choices=PAGES, help="waits for make commands, or benchmarks")
+    parser.add_argument("revision", nargs="*", metavar="REVISION", help="an earlier release, for waits")
     args = parser.parse_args()
-    if args.command == "waits":
-        page, block = (
-            ROOT / "docs" / "installation.md",
-            waits([*filter(None, [args.revision]), git("rev-parse", "--short", "HEAD")]),
-        )
+    if args.what == "waits":
+        block = waits(*args.revision, git("rev-parse", "--short", "HEAD"))
     else:
-        scripts = sorted((ROOT / "benchmarks").glob("bench_*.py"))
-        page, block = ROOT / "benchmarks" / "README.md", "\n\n".join(map(printed, scripts))
-    now = datetime.now(UTC)
-    said = f"Measured on {now.day} {now:%B %Y} on {joblib.cpu_count()} cores of {processor()}."
-    text = filled(page.read_text(encoding="utf-8"), {args.command: f"{said}\n\n{block}"})
-    atomic_write(page, text)
+        block = "\n\n".join(map(printed, sorted((ROOT / "benchmarks").glob("bench_*.py"))))
+    said = f"Measured on {datetime.now(UTC):%d %B %Y} on {os.cpu_count()} cores of {processor()}."
+    text = (ROOT / PAGES[args.what]).read_text(encoding="utf-8")
+    atomic_write(ROOT / PAGES[args.what], filled(text, {args.what: f"{said}\n\n{block}"}))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import pytest
 
 from bandits_companion.ledger import filled
 
-PLACES = {"docs/installation.md": "waits", "benchmarks/README.md": "bench"}
 ROOT = measure.ROOT
 BLOCK = "Text.\n\n<!-- {0} -->\n\nold\n\n<!-- end {0} -->\n\nMore.\n"
 TARGETS = "setup figures test:\n\tsleep {}\n"
@@ -17,7 +16,7 @@ TARGETS = "setup figures test:\n\tsleep {}\n"
 def project(tmp_path, monkeypatch):
     """A repository whose first release, `old`, is slower and cannot verify, and its pages."""
     monkeypatch.setattr(measure, "ROOT", tmp_path)
-    for page, place in PLACES.items():
+    for place, page in measure.PAGES.items():
         (tmp_path / page).parent.mkdir()
         (tmp_path / page).write_text(BLOCK.format(place))
     measure.git("init", "-q")
@@ -78,7 +77,7 @@ def test_the_page_of_benchmarks_has_what_they_print(project, monkeypatch):
     assert (project / "benchmarks" / "README.md").read_text() == text
 
 
-@pytest.mark.parametrize("page", PLACES)
-def test_the_pages_have_a_place_for_what_was_measured(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert "new" in filled(text, {PLACES[page]: "new"}).split(f"<!-- {PLACES[page]} -->")[1]
+@pytest.mark.parametrize("place", measure.PAGES)
+def test_the_pages_have_a_place_for_what_was_measured(place):
+    text = (ROOT / measure.PAGES[place]).read_text(encoding="utf-8")
+    assert "new" in filled(text, {place: "new"}).split(f"<!-- {place} -->")[1]

@@ -13,7 +13,7 @@ from tables import show
 
 from bandits_lib import LinearBandit, play
 from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage
-from bandits_lib.fixed_confidence.bounded_rage import first_guess, guess, log_wealth
+from bandits_lib.fixed_confidence.bounded_rage import Guess, guess, log_wealth
 
 PAGES = np.array([[1.0, a == 0, a == 1, b, c] for a in range(3) for b in (0, 1) for c in (1, 0)])
 SHOPS = {
@@ -61,7 +61,7 @@ def visitors(n=200):
         for rule, make in rules(np.sqrt(shop.means * (1 - shop.means))).items():
             yield row(name, rule, make, shop, n)
         names = bounded_rage.__wrapped__.__globals__
-        names["guess"] = lambda arms, *_: first_guess(len(arms))
+        names["guess"] = lambda arms, *_: Guess(np.full(len(arms), 0.5), np.full(len(arms), 0.5))
         yield row(name, "bounded_rage, guess 1/2", lambda p: bounded_rage(p.arms, delta=0.05), shop, n)
         names["guess"] = guess
 

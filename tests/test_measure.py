@@ -1,6 +1,7 @@
 """Waits and benchmarks are measured in clones or in turn, and written into their pages by one command."""
 
 import re
+from importlib import import_module
 
 import measure
 import pytest
@@ -81,3 +82,8 @@ def test_the_page_of_benchmarks_has_what_they_print(project, monkeypatch):
 def test_the_pages_have_a_place_for_what_was_measured(place):
     text = (ROOT / measure.PAGES[place]).read_text(encoding="utf-8")
     assert "new" in filled(text, {place: "new"}).split(f"<!-- {place} -->")[1]
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in (ROOT / "benchmarks").glob("bench_*.py")))
+def test_a_benchmark_finds_what_it_imports(name):
+    assert import_module(name).__doc__

@@ -20,6 +20,7 @@ import numpy as np  # noqa: E402
 from bandits_lib import instances, play  # noqa: E402
 from bandits_lib.design import cache_clear  # noqa: E402
 from bandits_lib.fixed_confidence import lingape, xy_adaptive  # noqa: E402
+from bandits_lib.fixed_confidence.xy_adaptive import pull_greedily  # noqa: E402
 from bandits_lib.plain.lingape import lingape as plain_lingape  # noqa: E402
 from bandits_lib.plain.xy_adaptive import greedy  # noqa: E402
 
@@ -60,7 +61,7 @@ def greedy_pulls(problem, items, pulls):
     d = problem.arms.shape[1]
     cache_clear()
     none = np.zeros(len(problem.arms), int)
-    greedy_pulls(problem.arms, items - items[0], none, (d, 0.0, False, pulls))
+    pull_greedily(problem.arms, items - items[0], none, (d, 0.0, False, pulls))
 
 
 def run_xy_adaptive(problem, **options):

@@ -73,7 +73,7 @@ def ranked(values):
 
 @merged
 def kth_smallest(values, k):
-    """Return sorted(values)[k], and sort `values` (n,) in part; numba takes two seconds to compile np.partition."""
+    """Return sorted(values)[k], and sort `values` (n,) in part; numba takes long to compile np.partition."""
     low, high = 0, len(values) - 1
     while low < high:
         pivot, i, j = values[(low + high) // 2], low, high

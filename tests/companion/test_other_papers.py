@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from notebook_files import load
+
+from bandits_lib.figures import style
+from bandits_lib.simulate.intervals import mean_ratio
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = ["paper", "delta", "algorithm"]
@@ -52,3 +56,14 @@ def test_the_means_are_those_of_the_saved_runs():
     means = tied.groupby("algorithm")["pulls"].mean()
     rows = TABLE.sort_index().loc[("Tirinzoni and Degenne 2022", 0.01)]
     assert rows.loc[means.index, "mean"].to_numpy() == pytest.approx(means.to_numpy(), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["lingape", "lin_game", "fws", "lazy_track_and_stop"])
+def test_the_notebook_on_elimination_has_the_printed_means_and_our_ratio(name):
+    row = SOURCES.loc[("Tirinzoni and Degenne 2022", 0.01, name)]
+    theirs = f"{row['printed']:,.0f} | {row['printed_sample']:,.0f} | {row['printed_sample'] / row['printed']:.2f}"
+    runs = pd.read_csv(ROOT / "figures" / "companion" / "elimination_runs.csv").query("algorithm == @name")
+    ours = "{:.2f} ({:.2f} to {:.2f})".format(*mean_ratio(runs.assign(algorithm=runs["eliminate"]), "sample", "none"))
+    lines = load("companion_elimination").cells[-1].source.splitlines()
+    (line,) = (line for line in lines if line.startswith(f"| {style.label(name)} "))
+    assert line.startswith(f"| {style.label(name)} | {theirs} |") and line.endswith(f"| {ours} |")

@@ -108,7 +108,7 @@ def compare(state, leader, apart):
 
 @kernel
 def compare_left(state):
-    """Eliminate the items whose bound is at most 0, and set B to the maximum of those left; return as `compare`."""
+    """Eliminate the items whose bound is negative, and set B to the maximum of those left; return as `compare`."""
     fit, status, leads, left, largest = state.fit, state.status, state.leads, state.left, -np.inf
     for m in range(leads.shape[0]):
         if left[m] and m != status.leader:

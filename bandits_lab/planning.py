@@ -126,7 +126,7 @@ def _signature(played):
     }
 
 
-FIRST, FIRST_WITH_A_BUDGET = ("rage", "xy_static", "lazy_track_and_stop"), ("gse", "od_linbai", "peace")
+FIRST, FIRST_WITH_A_BUDGET = ("rage", "xy_static", "fws"), ("gse", "od_linbai", "peace")
 WARM, TRIAL = 100, 100_000  # pulls of the two short runs that predict the time of all runs
 OFTEN = 25  # pulls of a pull-by-pull rule at delta = 0.05, in multiples of the floor: a rough value for its time
 PATIENCE = 60.0  # seconds that a plan may take without a warning
@@ -456,7 +456,7 @@ def plan(
         Number of pulls, for rules with a budget.
     rules : iterable of str, or dict of {str: callable}, optional
         Names of public rules, which get the arguments of the plan, or functions make(problem, rng) that return a fresh
-        rule. The default is rage, xy_static and lazy_track_and_stop, for a `sigma` of several values also h_rage, and
+        rule. The default is rage, xy_static and fws, for a `sigma` of several values also h_rage, and
         with a budget also gse, od_linbai and peace, as far as they run with the budget.
     runs : int, default 100
         Number of simulated experiments.

@@ -9,7 +9,7 @@ from scipy.stats import beta
 
 from bandits_lab import planning
 from bandits_lab.arms import read_arms
-from bandits_lab.planning import NAMES, closest, hardest, plan
+from bandits_lab.planning import NAMES, closest, hardest, plan, rules_for
 from bandits_lib import LinearBandit, Result, monte_carlo, play
 from bandits_lib.complexity import characteristic_time, lower_bound
 from bandits_lib.design import xy_design
@@ -60,8 +60,10 @@ def test_which_rules_are_planned():
     def names(**options):
         return list(planning.players(None, problem, given | options))
 
-    sure = ["rage", "xy_static", "lazy_track_and_stop"]
+    sure = ["rage", "xy_static", "fws"]
     assert names() == sure
+    for asks, first in (("batches", "rage"), ("pull by pull", "fws")):  # as docs/rules.md advises
+        assert first == rules_for(given="confidence", asks=asks).index[0]
     assert names(budget=100) == [*sure, "gse", "od_linbai", "peace"]
     assert names(sigma=np.ones(4), burn_in=np.ones(4)) == [*sure, "h_rage"]
     with pytest.warns(UserWarning, match="is left out of the plan: budget must be") as left_out:

@@ -42,6 +42,7 @@ def test_a_chart_is_valid_and_has_every_rule_with_every_estimate(figure):
     assert set(rules) == set(layers[-1]["rule"].astype(str))
     column = "error_rate" if figure.startswith("azizi2022") else "mean" if "mean" in estimates else "share"
     expected = 1 - estimates[column] if column == "error_rate" else estimates[column]
+    expected = expected.dropna()  # a mean is unknown where runs were cut off
     assert layers[-1]["value"].tolist() == pytest.approx(expected.tolist(), rel=1e-5, abs=1e-9)
     assert len(json.dumps(spec)) < 120_000
     options = [param["bind"]["options"] for param in spec["params"] if "input" in param.get("bind", "")]

@@ -53,7 +53,7 @@ def test_the_means_are_those_of_the_saved_runs():
     assert runs["stopped"].all()
     tied = pd.read_csv(ROOT / "figures" / "companion" / "tied_arms_runs.csv")
     tied = tied.query("threshold == 'log_pulls' or algorithm == 'lingape'")
-    means = tied.groupby("algorithm")["pulls"].mean()
+    means = tied["pulls"].clip(upper=1_000_000).groupby(tied["algorithm"]).mean()  # as in that paper
     rows = TABLE.sort_index().loc[("Tirinzoni and Degenne 2022", 0.01)]
     assert rows.loc[means.index, "mean"].to_numpy() == pytest.approx(means.to_numpy(), rel=1e-12)
 

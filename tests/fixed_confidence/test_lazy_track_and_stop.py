@@ -117,7 +117,7 @@ def test_a_start_that_does_not_span_or_is_no_weight_is_refused(start):
         frank_wolfe_design(problem.arms, problem.arms[:1] - problem.arms[1:], start=start)
 
 
-def test_where_worse_arms_tie_a_run_can_be_stuck_and_fws_is_not():
+def test_where_worse_arms_tie_a_run_can_be_stuck_with_rewards_with_which_fws_stops():
     """The run of companion_other_papers: two arms of equal means get most pulls, the best arm almost none."""
     problem, runs = instances.tied_arms(), {}
     for name, rule in {"lazy": lazy_track_and_stop, "fws": fws}.items():

@@ -90,8 +90,9 @@ def save(page, run, failed=(), *, sentences=None, heading=None, left_out=()):
     words["script"] = SCRIPT
     atomic_write(page.parent / SCRIPT, charts.script(), parents=True)
     words["executed"] = shown(run.executed, run.notebooks.parent)
-    ledgers = [(file.stem, made) for file, made in led_to(run) if file.parent.name == "ledger"]
-    words["ledger"] = {name: _link(made, page.parent) for name, made in ledgers}
+    pages = [(file.parent.name, file.stem, _link(made, page.parent)) for file, made in led_to(run)]
+    words["ledger"] = {name: link for folder, name, link in pages if folder == "ledger"}
+    words["columns"] = next((link for folder, name, link in pages if (folder, name) == ("figures", "README")), None)
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     atomic_write(page, environment.from_string(template).render(words), parents=True)

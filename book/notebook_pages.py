@@ -1,4 +1,4 @@
-"""Make the pages of notebooks: a page begins with the verdicts on a figure and its picture at the paper's scale."""
+"""Make the pages of notebooks: what was found, the verdicts on a figure, and its picture at the paper's scale."""
 
 import ast
 import json
@@ -19,7 +19,7 @@ from bandits_lib.figures import parameters
 ROOT = Path(__file__).resolve().parent.parent
 TITLES = yaml.safe_load((Path(__file__).parent / "titles.yaml").read_text(encoding="utf-8"))
 NUMBERED = ("Figure", "Table")  # the titles of the papers' own figures and tables begin so
-REPRODUCED = re.compile(r"^\*\*What is \w+\.\*\* (.+?[^.\d]\.)(?= +[A-Z]|$)", re.MULTILINE)
+FOUND = re.compile(r"^\*\*What was found\.\*\* .+\n", re.MULTILINE)
 LONG = 4  # lines; longer cells of code are folded
 
 
@@ -31,11 +31,12 @@ def copy_notebook(path, folder):
     for cell, alt in alternative_texts(notebook, figures):
         cell.metadata["mystnb"] = {"image": {"alt": alt}}
     title, _, intro = notebook.cells[0].source.partition("\n")
-    sentence = REPRODUCED.search(intro)
-    beginning = [f"# {page_title(name, title.lstrip('# '))}", *(sentence.groups() if sentence else ())]
+    found = FOUND.search(intro)
+    beginning = [f"# {page_title(name, title.lstrip('# '))}", *([found[0]] if found else [])]
     box = [cell for cell in notebook.cells if "ledger.box(" in cell.source][:1]
     cells = [new_markdown_cell("\n\n".join(beginning)), *box]
     cells += [new_markdown_cell(at_scale(figure, "papers-figure")) for figure in above]
+    intro = FOUND.sub("", intro)
     cells.append(new_markdown_cell(f"[Download this notebook](path:../downloads/{path.name})\n{intro}"))
     for cell in box:
         cell.outputs[0].data = {"text/markdown": ledger.box(name, sentences.claims(), whole=True)}
@@ -185,11 +186,11 @@ def said(values, names):
 
 
 def at_scale(figure, kind):
-    """Return MyST of a figure as `make paper` drew it, with run time, links to data and script, and its chart."""
+    """Return MyST of a figure as `make paper` drew it, with run time, links to data, script, columns, and its chart."""
     about, path, (paper, name) = json_of(figure), f"../figures/{figure}", figure.split("/")
     runs = {key: value for key, value in about["parameters"].items() if key == "seed" or key.split("_")[-1] == "runs"}
     links = {"data": f"{path}.csv", "script": f"path:../downloads/{home(figure)}.ipynb"}
-    links |= {"parameters": f"{path}.json", "pdf": f"{path}.pdf"}
+    links |= {"parameters": f"{path}.json", "pdf": f"{path}.pdf", "columns": f"../figures/README.md#{paper}"}
     took = f"the notebook takes {duration(minutes()[home(figure)])}, version {about['versions']['bandits_lib']}"
     title = TITLES.get(paper, {}).get(name)
     scale = "The larger run of `make paper`" if paper == "companion" else "At the paper's scale"

@@ -151,6 +151,7 @@ def test_each_figure_is_once_at_the_papers_scale_with_data_script_parameters_and
             saved = next(path for path in drawn() if about(path)["alt"].split() == link.img["alt"].split())
             linked = {Path(unquote(tag["href"])).suffix: local(file, tag["href"]) for tag in caption.select("a[href]")}
             assert {".csv", ".ipynb", ".json", ".pdf"} <= set(linked) and home(saved) == name
+            assert site / "figures" / "README.html" in linked.values()  # what columns and keys mean
             for path in (local(file, link["href"]), linked[".csv"], linked[".json"]):
                 assert path.read_bytes() == (ROOT / "figures" / f"{saved}{path.suffix}").read_bytes()
             words = caption.get_text()
@@ -183,7 +184,8 @@ def test_a_figures_page_begins_with_its_verdicts_and_the_figure(site, pages):
         assert [head.get_text() for head in tops[0].select("th")] == ledger.BOX
         judged = ledger.sentences(claims()[claims()["id"].str.startswith(f"{name}/")])
         assert len(tops[0].select("tbody tr")) == len(judged) > 0
-        assert len(tops[0].find_previous("p").get_text()) > 3
+        assert tops[0].find_previous("p").get_text().startswith("What was found.")
+        assert soup.article.get_text().count("What was found.") == 1
         assert all(code.find_parent("details") for code in soup.article.h2.find_all_previous("div", class_="highlight"))
 
 

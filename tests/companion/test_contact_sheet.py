@@ -78,7 +78,7 @@ def test_every_link_opens_a_page_or_a_picture_and_data_are_downloads(soup, sheet
     assert kinds == {".html", ".png", ".pdf"}
     assert {Path(link["href"]).suffix for link in soup.select("a[download]")} == {".csv", ".json"}
     rendered = [link["href"] for link in soup.select("a[href$='.html']")]
-    assert len(rendered) == 6 and "figures/ledger/azizi2022.html" in rendered
+    assert len(rendered) == 7 and {"figures/ledger/azizi2022.html", "figures/README.html"} <= set(rendered)
     shown = {name: BeautifulSoup((sheet.parent / name).read_text(encoding="utf-8"), "html.parser") for name in rendered}
     assert all(len(page.select("table")) > 1 for page in shown.values())
     across = shown["notebooks/azizi2022_8_3_randomised.html"].select_one("a[href*='8_2_static'], a[href*='8_1_']")

@@ -4,7 +4,7 @@ const seen = new IntersectionObserver(entries => entries.filter(entry => entry.i
   const spec = JSON.parse(target.querySelector("script").textContent), {beside, column} = spec.usermeta
   const room = target.clientWidth - beside, legend = spec.config.legend
   legend.columns = Math.max(1, Math.floor(room / column))
-  legend.labelLimit = Math.min(200, room - 30)
+  legend.labelLimit = Math.min(220, room - 30)
   vegaEmbed(target.firstElementChild, spec, {actions: false, renderer: "canvas"}).then(({view}) => { target.view = view })
 }))
 document.querySelectorAll(".chart").forEach(chart => { chart.hidden = false; seen.observe(chart) })

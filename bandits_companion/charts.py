@@ -21,12 +21,13 @@ from bandits_companion.notebook_runs import YARDSTICK
 from bandits_lib.figures import style
 
 BUDGET = "azizi2022"  # the paper whose figures show accuracies
-STATISTICS = ("runs", "mean", "se", "low", "high", "error_rate", "share")  # the columns before these are settings
+STATISTICS = ("runs", "mean", "se", "low", "high", "error_rate", "share", "printed")  # before these are settings
 READINGS = {"text": "as the text says", "code": "published program", "program": "published program"}
 SHAPES = {"s": "square", "^": "triangle-up", "v": "triangle-down", "D": "diamond", "d": "diamond", "P": "cross"}
 SHAPES |= {"X": "cross", ">": "triangle-right", "<": "triangle-left"}  # every other marker is a circle
 TEX = {r"\varepsilon": "ε", r"\log": "log", "_1": "₁", "_t": "ₜ", "$": ""}
 POINTS = 1500  # single runs in a chart, at most
+LINE = 20  # letters of a rule's label in one line of an axis
 HINT = (
     "Hover over a point for the estimate, its 95 % interval and the number of runs. Click on a rule in the legend to "
     "hide it or to show it again."
@@ -109,10 +110,12 @@ def chart(estimates, title, best, scale, runs=None):
 
     along = along_of(table, x, menus, domain)
     across: dict[str, Any] = {"title": title, "scale": scale_of(scale)}
+    if not x and title == "pulls":
+        across["axis"] = alt.Axis(format="~s")  # 10,000,000 is too wide for a phone
     side, axis = ("y", alt.Y) if x else ("x", alt.X)
     at: dict[str, Any] = {side: axis("value:Q", **across)}
     ends: dict[str, Any] = {side: axis("low:Q", **across), f"{side}2": "high:Q"}
-    words = {"said": f"{title} [95 % interval]", "played": "runs", "leader": f"{best} here"}
+    words = {"said": f"{title} [95 % interval]", "printed": "printed there", "played": "runs", "leader": f"{best} here"}
     words = {column: text for column, text in words.items() if column in table}
     tips = [alt.Tooltip("rule:N"), *[alt.Tooltip("x:Q", title=x)] * bool(x and along.title)]
     whole = [*tips, *(alt.Tooltip(f"{column}:N", title=text) for column, text in words.items())]
@@ -135,16 +138,20 @@ def chart(estimates, title, best, scale, runs=None):
         own = [*tips, alt.Tooltip("run:Q"), alt.Tooltip("value:Q", title=title, format=",.4")]
         layers.insert(0, single.mark_point(filled=True, opacity=0.35, size=9).encode(**at, tooltip=own))
     drawn = alt.layer(*layers).add_params(*(menu_of(table[menu]) for menu in menus), shown)
-    taken = {"beside": 70 if x else 180, "column": min(7 * max(map(len, domain)), 200) + 30}  # pixels
-    drawn = drawn.properties(width="container", height=300 if x else alt.Step(18), background="white", usermeta=taken)
+    taken = {"beside": 70 if x else 155, "column": min(7 * max(map(len, domain)), 220) + 30}  # pixels
+    height = 300 if x else alt.Step(30 if max(map(len, domain)) > LINE else 18)
+    drawn = drawn.properties(width="container", height=height, background="white", padding=10, usermeta=taken)
     legend: dict[str, Any] = {"orient": "bottom", "labelFontSize": 12, "symbolOpacity": 1}
-    return drawn.configure_axis(gridOpacity=0.4, labelFontSize=12, titleFontSize=12).configure_legend(**legend)
+    apart: dict[str, Any] = {"labelSeparation": 6, "labelBound": 10}  # pixels; beyond the padding a label would be cut
+    drawn = drawn.configure_axis(gridOpacity=0.4, labelFontSize=12, titleFontSize=12, **apart)
+    return drawn.configure_legend(**legend)
 
 
 def along_of(table, x, menus, labels):
     """Return the axis of the setting `x`, or that of the rules."""
     if not x:
-        return alt.Y("rule:N", title=None, sort=labels, axis=alt.Axis(labelLimit=160))
+        lines = f"length(datum.label) > {LINE} ? split(datum.label, ', ') : datum.label"
+        return alt.Y("rule:N", title=None, sort=labels, axis=alt.Axis(labelLimit=160, labelExpr=lines))
     values = sorted(set(table["x"]))
     alike = len(values) < 13 and (not menus or set(table.groupby([*menus])["x"].nunique()) == {len(values)})
     axis = alt.Axis(values=values) if alike else alt.Axis()

@@ -71,6 +71,24 @@ def test_the_kinds_of_figures_have_their_axes_and_menus():
     assert set(there["leader"]) == {best}
 
 
+def test_numbers_that_other_papers_print_stand_beside_ours():
+    spec, layers = specification("companion/other_papers")
+    table = pd.read_csv(FIGURES / "companion" / "other_papers.csv")
+    assert [param["bind"]["options"] for param in spec["params"][:-1]] == [
+        [f"paper = {paper}" for paper in table["paper"].unique()]
+    ]
+    assert layers[-1]["printed"].tolist() == pytest.approx(table["printed"].tolist(), rel=1e-5)
+    assert "printed there" in [tip.get("title") for tip in spec["layer"][-1]["encoding"]["tooltip"]]
+    assert "lower bound" not in set(layers[-1]["leader"])  # it is no rule to choose
+
+
+def test_long_names_of_rules_take_two_lines_of_the_axis():
+    spec, _ = specification("weltz2023/fig_3c")
+    axis = spec["layer"][-1]["encoding"]["y"]["axis"]
+    assert axis["labelExpr"] == "length(datum.label) > 20 ? split(datum.label, ', ') : datum.label"
+    assert spec["height"] == {"step": 30} and specification("companion/elimination")[0]["height"] == {"step": 18}
+
+
 def test_single_runs_are_the_first_of_each_rule_and_setting():
     _, layers = specification("fiez2019/fig_1a")
     runs = pd.read_csv(FIGURES / "fiez2019" / "fig_1a_runs.csv")

@@ -26,8 +26,8 @@ BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
 PAPERS = [paper for paper in PARTS if paper != "companion"]
 BEGIN = ["companion_start_here", "companion_your_own_arms", "companion_sigma_costs", "companion_your_own_rule"]
-BEGIN += ["companion_other_papers", "companion_elimination"]
 GUIDE = ["rules", "your_own_arms", "your_own_rule", "verdicts", "checking", "glossary"]
+BELOW = {"rules": "companion_elimination", "checking": "companion_other_papers"}  # notebooks below a page of the guide
 RESULTS = ["figures/gallery", "figures/errata", "api", "CONTRIBUTING"]
 UNSEARCHED = ["CHANGELOG.md", "figures/README.md"]  # they name what others explain
 COVERAGE = """# What is tested
@@ -66,9 +66,12 @@ def beside(source):
         entries = [f"Every sentence </figures/ledger/{paper}>"]
         entries += [f"{short_title(name)} </notebooks/{name}>" for name in names if name.startswith(f"{paper}_")]
         append(figures / "reports" / f"{paper}.md", contents("", entries))
+    for page, name in BELOW.items():
+        append(source / "docs" / f"{page}.md", contents("", [f"/notebooks/{name}"]))
     change(figures / "errata.md", sentences.with_headings)
     guide = [f"/docs/{path.stem}" for path in sorted((source / "docs").glob("*.md")) if path.stem not in GUIDE]
-    more = [*guide, *(f"/notebooks/{name}" for name in names if name.startswith("companion_") and name not in BEGIN)]
+    shown = {*BEGIN, *BELOW.values()}
+    more = [*guide, *(f"/notebooks/{name}" for name in names if name.startswith("companion_") and name not in shown)]
     more += ["/figures/README", "/benchmarks/README", "/CHANGELOG"]
     append(source / "CONTRIBUTING.md", contents("", more))
     pages = ", ".join(f"[{paper}](ledger/{paper}.md)" for paper in PAPERS)

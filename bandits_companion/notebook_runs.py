@@ -409,7 +409,7 @@ def sentence_of(estimates, budget, names=MappingProxyType({})):
     rivals = means[[name for name in means.index if name != OWN and not YARDSTICK.search(name)]].dropna()
     if rivals.empty:
         return f"No other rule stopped in all settings in which your rule did; {wrongly}.{cut_off}"
-    rival = names.get(rivals.idxmin(), style.label(rivals.idxmin()))
+    rival = names.get(rivals.idxmin(), style.label(rivals.idxmin())).replace("$", "")  # of TeX
     best, least = f"the best of the papers' rules ({rival})", rivals.min()
     over = f"over {len(values)} settings" if len(values) > 1 else "in the one setting"
     if budget:

@@ -272,8 +272,8 @@ def test_runs_that_two_panels_share_are_counted_once():
 
 def test_a_rule_without_a_label_has_the_name_that_its_notebook_gives():
     rows = [(5, "10", 10, 100, 0.0, 0), (5, OWN, 10, 50, 0.0, 0)]
-    said = notebook_runs.sentence_of(estimates_of(*rows), budget=False, names={"10": "LT&S, every 10 pulls"})
-    assert "the best of the papers' rules (LT&S, every 10 pulls) 100" in said
+    said = notebook_runs.sentence_of(estimates_of(*rows), budget=False, names={"10": "LT&S, at $2^k$ pulls"})
+    assert "the best of the papers' rules (LT&S, at 2^k pulls) 100" in said
 
 
 SMALL = {"runs": "2", "budget_runs": "3", "dims": "[2, 3]", "angle": "0.5", "max_pulls": "100000"}

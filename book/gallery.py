@@ -1,8 +1,14 @@
 """Make the gallery: every figure at the papers' scale, in the order of the papers and of the figures in them."""
 
-from notebook_pages import TITLES, description, figures_of, home
+import re
+from functools import cache
 
-from bandits_companion import notebook_runs
+from notebook_pages import TITLES, description, figures_of, home
+from sentences import claims
+
+from bandits_companion import ledger, notebook_runs
+
+ROW = re.compile(r"\[(\w+), ([^]]+)\]\([^)]+\) \| ([^|]+) \|")  # of the table in README
 
 
 def gallery(parts):
@@ -16,7 +22,14 @@ def gallery(parts):
 
 
 def card(paper, name):
-    """Return a thumbnail and the title of a figure, which link to its page."""
+    """Return a thumbnail and the title of a figure, which link to its page, and whether the paper's sentences hold."""
     figure, title = f"{paper}/{name}", TITLES.get(paper, {}).get(name) or notebook_runs.title(name)
-    link = f"../notebooks/{home(figure)}.ipynb"
-    return f"```{{figure}} {figure}.png\n:alt: {description(figure)}\n\n[{title}]({link})\n```"
+    link, found = f"../notebooks/{home(figure)}.ipynb", outcomes().get((paper, title.partition(":")[0]))
+    caption = f"[{title}]({link})" + (f". By the text: {found}" if found else "")
+    return f"```{{figure}} {figure}.png\n:alt: {description(figure)}\n\n{caption}\n```"
+
+
+@cache
+def outcomes():
+    """Return {(paper, numbered figure): how many of its sentences have which word by the text}."""
+    return {(paper, figure): words for paper, figure, words in ROW.findall(ledger.figures_block(claims()))}

@@ -236,6 +236,9 @@ def test_the_gallery_shows_every_figure_small_in_order_and_in_words(site, pages)
     assert order == sorted(order, key=(*PAPERS, "companion").index)
     titles = [card.find("figcaption").a.get_text() for card in cards]
     assert len(set(titles)) == len(titles) and not [title for title in titles if "_" in title]
+    judged = [card for card in cards if ". By the text: " in card.find("figcaption").get_text()]
+    numbered_titles = [title for paper in PAPERS for title in TITLES[paper].values() if re.match("Figure|Table", title)]
+    assert len(judged) == len(numbered_titles) > 20
     for card, path in zip(cards, shown, strict=True):
         assert {link["href"] for link in card.select("a.reference, a:has(img)")} == {f"../notebooks/{home(path)}.html"}
         small = local(file, card.img["src"])

@@ -22,6 +22,11 @@ from bandits_lib.figures import style
 
 BUDGET = "azizi2022"  # the paper whose figures show accuracies
 STATISTICS = ("runs", "mean", "se", "low", "high", "error_rate", "share", "printed")  # before these are settings
+UNITS = {  # figures whose means are no numbers of pulls, or not under every setting
+    "jedra2020/fig_rules": "pulls / noiseless optimum",
+    "jedra2020/fig_growth": "pulls, in the panel delta / lower bound",
+    "jedra2020/sphere_orders": "pulls, against delta / order of Theorem 5",
+}
 READINGS = {"text": "as the text says", "code": "published program", "program": "published program"}
 SHAPES = {"s": "square", "^": "triangle-up", "v": "triangle-down", "D": "diamond", "d": "diamond", "P": "cross"}
 SHAPES |= {"X": "cross", ">": "triangle-right", "<": "triangle-left"}  # every other marker is a circle
@@ -49,15 +54,15 @@ def html(file: str | PathLike, points: int = POINTS) -> str:
     estimates = pd.read_csv(file)
     if not {"algorithm", "low", "high"} <= set(estimates) or not {"mean", "share"} & set(estimates):
         return ""
-    budget = file.parent.name == BUDGET
-    if not budget and (beside := file.with_name(f"{file.stem}_runs.csv")).exists():
+    budget, unit = file.parent.name == BUDGET, UNITS.get(f"{file.parent.name}/{file.stem}")
+    if not budget and not unit and (beside := file.with_name(f"{file.stem}_runs.csv")).exists():
         runs = thinned(pd.read_csv(beside), estimates, points)
     if runs is not None:
         hint += f" Small dots are single runs: the first {runs['run'].max() + 1} of each rule and setting."
     if "mean" in estimates and (cut := estimates.loc[estimates["mean"].isna(), "algorithm"].map(style.label)).any():
         hint += f" Without a point where runs were cut off: {', '.join(dict.fromkeys(cut))}."
     with debug_mode(False):  # the schema is checked in the tests, and takes half of the time
-        made = accuracies(estimates) if budget else pulls(estimates, runs)
+        made = accuracies(estimates) if budget else pulls(estimates, runs, unit)
         spec = json.dumps(made.to_dict(), separators=(",", ":"), ensure_ascii=False).replace("</", r"<\/")
     data = f'<script type="application/json">{spec}</script>'
     return f'<div class="chart" hidden><div></div><p>{hint}</p>{data}</div>'
@@ -76,13 +81,13 @@ def thinned(runs, estimates, points):
     return runs[runs["run"] < max(points // len(estimates), 1)].assign(value=runs[column])
 
 
-def pulls(estimates: pd.DataFrame, runs: pd.DataFrame | None = None) -> alt.LayerChart:
+def pulls(estimates: pd.DataFrame, runs: pd.DataFrame | None = None, unit: str | None = None) -> alt.LayerChart:
     """Return the chart of a figure of pulls, of errors or of shares of runs, with single runs as small points."""
     if "mean" not in estimates:
         return chart(estimates.assign(value=estimates["share"]), "share of runs", "largest share", "linear")
     title, best = ("pulls", "fewest pulls") if "runs" in estimates else ("error", "smallest error")
     low = estimates["low"].clip(lower=estimates["mean"] / 1000)  # a logarithmic axis ends above 0
-    return chart(estimates.assign(value=estimates["mean"], low=low), title, best, "log", runs)
+    return chart(estimates.assign(value=estimates["mean"], low=low), unit or title, best, "log", runs)
 
 
 def accuracies(estimates: pd.DataFrame) -> alt.LayerChart:

@@ -99,6 +99,21 @@ def test_single_runs_are_the_first_of_each_rule_and_setting():
     assert seen["value"] == pytest.approx(first["pulls"].item(), rel=1e-5)
 
 
+@pytest.mark.parametrize("figure", OF_RUNS)
+def test_single_runs_have_the_unit_of_their_estimates(figure):
+    """A mean, arithmetic or geometric, lies between the smallest and the largest run."""
+    spec, layers = specification(figure)
+    if "run" not in layers[0]:
+        assert len(spec["layer"]) < 4
+        return
+    file = FIGURES / f"{figure}.csv"
+    estimates, runs = pd.read_csv(file), pd.read_csv(file.with_name(f"{file.stem}_runs.csv"))
+    by = [*charts.settings(estimates), "algorithm"]
+    ends = runs.groupby(by)["pulls" if "runs" in estimates else "error"].agg(["min", "max"]).reset_index()
+    both = estimates.dropna(subset="mean").merge(ends, on=by)
+    assert len(both) and both["mean"].between(both["min"] * 0.999, both["max"] * 1.001).all()
+
+
 def test_other_figures_have_none_and_rules_that_were_cut_off_are_named(tmp_path):
     assert charts.html(FIGURES / "fiez2019" / "certificate.csv") == charts.html(tmp_path / "missing.csv") == ""
     known = dict(style.LOOKS)

@@ -6,8 +6,9 @@ from bandits_lab.diagnosis import LinearityWarning, diagnose
 from bandits_lab.lab import Lab, ReplayWarning
 from bandits_lab.measurements import read_measurements
 from bandits_lab.noise import DriftWarning, SigmaWarning, pilot_size, sigma_upper
-from bandits_lab.planning import plan, rule_named, rules_for
+from bandits_lab.planning import plan
 from bandits_lab.plate_layout import plates
+from bandits_lib.rules import rule_named, rules_for
 
 __all__ = [
     "DriftWarning",

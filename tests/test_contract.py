@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from bandits_lab import Lab
-from bandits_lab.experiment import PLAYED
 from bandits_lib import LinearBandit, Result, fixed_budget, fixed_confidence, play, rule, variance
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, ucb_glm
 from bandits_lib.fixed_confidence import (
@@ -32,6 +31,7 @@ from bandits_lib.fixed_confidence import (
     xy_static,
 )
 from bandits_lib.protocol import PULLS, Loop, Round, Trace, unroll
+from bandits_lib.rules import PLAYED
 from bandits_lib.simulate.monte_carlo import sphere_regret
 from bandits_lib.variance import head, separate_arm_estimator, uniform_estimator
 

@@ -91,33 +91,17 @@ def test_what_cannot_be_seen_is_said():
     found = diagnose(arms, drawn(1, 0, LinearBandit(arms, theta=[1.0, 0.5, 2.0]), np.full(6, 10))[0])
     assert found.table.leverage[5] == 1.0 and np.isinf(found.table.visible[5]) and np.isnan(found.table.residual[5])
     assert np.isfinite(found.table.visible[:5]).all() and "No departure of 5 can be found (leverage 1)" in str(found)
-    found = diagnose(LINE, drawn(1, 0, counts=np.array([10**9, 10, 10, 10, 10]))[0])  # nearly blind and not quite
-    free = 1 / (1e-9 + LINE[0] @ np.linalg.inv((LINE[1:].T * 10) @ LINE[1:]) @ LINE[0])
-    expected = found.noise * np.sqrt(detectable(3, found.noise_df, 0.05) / free)
-    assert found.table.leverage[0] > 1 - 1e-7 and found.table.visible[0] == pytest.approx(expected)
+    found = diagnose(LINE, drawn(1, 0, counts=np.array([10**9, 10, 10, 10, 10]))[0])  # nearly blind
+    assert found.table.leverage[0] == 1.0 and np.isinf(found.table.visible[0])
     found = diagnose(np.eye(3), Sample.of([0, 0, 1, 1, 2], [1.0, 1.2, 3.0, 3.1, 7.0], 3))
     assert found.df == 0 and np.isnan(found.p_value) and np.isinf(found.table.visible).all()
-    assert "linearity   cannot be tested" in str(found) and "caution" not in str(found)
+    assert "linearity: cannot be tested" in str(found) and "caution" not in str(found)
     found = diagnose(LINE, Sample.of(range(5), [1.0, 1.4, 2.1, 2.4, 4.6], 5), sigma=0.1)  # no replicates
     assert found.noise_df == 0 and np.isnan([found.noise, found.F, found.p_value]).all() and found.df == 3
     assert "no arm was measured twice" in str(found) and "cannot be tested without noise" in str(found)
     for offset in (0.0, 0.1, 1e8):
         found = diagnose(LINE, Sample.of([0, 0, 1, 1, 2, 2, 3, 4], offset + np.array([1.0, 1, 2, 2, 4, 4, 5, 6]), 5))
         assert found.noise == 0.0 and np.isnan(found.p_value) and "equal up to rounding" in str(found)
-
-
-@pytest.mark.parametrize(
-    ("sigma", "words"),
-    [
-        (0.3, "and no contradiction"),
-        (0.1, "promise does not hold; are the units the same?"),
-        (3.0, "as sure as promised, but less than 1 % of the measurements"),
-        (0.9, "as sure as promised, but about 1[01]% of the measurements"),
-    ],
-)
-def test_the_noise_is_compared_with_the_sigma_that_was_assumed(sigma, words):
-    text = " ".join(str(diagnose(LINE, drawn(1, 0, counts=np.full(5, 100))[0], sigma=sigma)).split())
-    assert re.search(words, text)
 
 
 def test_units_and_noise_of_each_arm_change_nothing_but_units():
@@ -151,17 +135,14 @@ def test_what_cannot_be_diagnosed_is_refused(change, words):
         diagnose(**{"arms": LINE, "sample": drawn(1)[0], "sigma": 0.3} | change)
 
 
-def test_text_and_picture_name_arms_as_the_user_does():
+def test_the_text_names_arms_as_the_user_does():
     names = [f"page {k}" for k in range(5)]
     bent = LinearBandit(LINE, means=WORLD.means + [0, 0, 2.0, 0, 0], sigma=0.3)
     found = diagnose(LINE, drawn(1, 0, bent, np.array([9, 9, 9, 9, 0]))[0], sigma=0.3, names=names)
     text = str(found)
-    assert max(map(len, text.splitlines())) <= 100
+    assert "df = 32); sigma = 0.3 was assumed." in text
     assert "contradicted (p = " in text and "farthest in standard errors is page 2" in text
     assert "Never measured, and" in text and "page 4" in text and list(found.table.index) == names
-    ax = found.plot()
-    assert [label.get_text() for label in ax.get_yticklabels()] == names[3::-1] and found.plot(ax) is ax
-    assert len(diagnose(np.eye(2), Sample.of([0, 1], [1.0, 2.0], 2)).plot().get_yticks()) == 2  # no noise
 
 
 # --- at the end of an experiment

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bandits_lab import planning
-from bandits_lab.planning import NAMES, rule_named, rules_for
 from bandits_lib import LinearBandit, fixed_budget, fixed_confidence, play, protocol
 from bandits_lib.protocol import Loop
+from bandits_lib.rules import NAMES, rule_named, rules_for
 
 TABLE = rules_for()
 ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8]])
@@ -102,12 +102,3 @@ def test_a_promise_of_delta_is_in_the_docstring_and_a_paper_as_well(name):
     assert authors.get(key, key if paper.startswith("none") else key.split()[0].rstrip(",")) in source
     year = paper.split()[-1]
     assert not year.isdigit() or year in source
-
-
-def test_filters_and_refusals():
-    assert list(rules_for(given="budget", asks="batches").index) == ["gse", "od_linbai", "peace"]
-    assert list(rules_for(level_sets=True).index) == ["h_rage", "rage_halving"]
-    with pytest.raises(ValueError, match="column must be one of 'given', 'asks'"):
-        rules_for(batches=True)
-    with pytest.raises(ValueError, match="given must be one of 'confidence', 'budget'"):
-        rules_for(given="plates")

@@ -7,7 +7,6 @@ after the end of any rule. An item whose lead over another item was once proved 
 """
 
 from collections.abc import Sequence
-from html import escape
 from math import inf, log
 from typing import Any, NamedTuple
 
@@ -16,16 +15,15 @@ import pandas as pd
 
 from bandits_lab.diagnosis import rejected
 from bandits_lab.measurements import nothing
-from bandits_lab.noise import contradicted, sigma_upper
+from bandits_lab.noise import sigma_upper
 from bandits_lib.checks import check_arms, check_items, check_sigma
 from bandits_lib.glr import opening
-from bandits_lib.numerics.least_squares import least_squares, within
+from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import total
 
 DELTA = 0.05  # for rules with a budget or without a delta
-FIRST, SHARE = "first request", 0.1  # the replicates that bound sigma, and the share of delta spent on that bound
-ENOUGH = 10  # degrees of freedom of the first request, with which its bound is about twice sigma
+REPLICATES, SHARE = "replicates", 0.1  # the value of sigma that means a bound, and the share of delta spent on it
 ACCEPTED = {"rage": "accept", "lingape": "epsilon"}  # the arguments that allow an answer behind the best
 
 
@@ -68,7 +66,7 @@ def proof(lab: Any) -> Proof:
     p_value = rejected(lab.experiment, lab.log)
     if p_value is not None:
         return Proof(within, f"they contradict the assumed model (lack-of-fit test, p = {p_value:.2g})", True)
-    return Proof(within, contradicted(told, lab.log))
+    return Proof(within, lab.watch.against())
 
 
 def from_rule(experiment, sigma=None):
@@ -92,7 +90,7 @@ def from_rule(experiment, sigma=None):
         "arms": check_arms(told["arms"]),
         "items": None if by_itself else told.get("items"),
         "delta": told.get("delta", DELTA) if "budget" not in told else DELTA,
-        "sigma": FIRST if found is None else found,
+        "sigma": REPLICATES if found is None else found,
         "source": source,
         "by_itself": by_itself,
     }
@@ -126,24 +124,21 @@ class Standings(NamedTuple):
     def __repr__(self):
         return f"{self.table.to_string(float_format='{:.4g}'.format)}\n{_in_words(self)}"
 
-    def _repr_html_(self):
-        return f"{self.table.to_html()}<p>{escape(_in_words(self), quote=False)}</p>"
-
     @property
     def alt(self):
         """Return a description of the picture in words."""
         leader = self.table.index[self.leader]
         return f"How far {len(self.table)} items are behind {leader}, with intervals: {_in_words(self)}"
 
-    def plot(self, ax=None, *, most=50, rows=None, estimates=False):
-        """Draw how far the `most` best items, or some `rows` of all in this order, are behind the leader.
+    def plot(self, ax=None, *, rows=range(50), estimates=False):
+        """Draw how far some `rows` of all in the order of the estimates are behind the leader.
 
         With `estimates` the axis shows estimates instead. Blue dots are in play, grey crosses are not.
         """
         import matplotlib.pyplot as plt
 
         order = np.argsort(self.table["behind"].to_numpy(), kind="stable")
-        shown = order[: max(1, most)] if rows is None else order[rows]
+        shown = order[[row for row in rows if row < len(order)]]
         names, in_play = self.table.index[shown], self.table["in_play"].to_numpy()
         middle, low, high = self.table[["behind", "low", "high"]].to_numpy(float)[shown].T
         if estimates:
@@ -161,9 +156,7 @@ class Standings(NamedTuple):
             ax.axvline(0, color="0.35", lw=0.8, ls="--", zorder=0)
         ax.set(xlim=(left, right), ylim=(len(shown) - 0.4, -0.6), yticks=range(len(shown)))
         ax.set_yticklabels(names, fontsize=max(5, min(8, 300 / len(shown))))
-        hidden = np.setdiff1d(order, shown)
-        beside = f"; {len(hidden)} more items, {int(in_play[hidden].sum())} of them in play" if len(hidden) else ""
-        ax.set_xlabel("estimate" if estimates else f"behind {self.table.index[self.leader]}{beside}")
+        ax.set_xlabel("estimate" if estimates else f"behind {self.table.index[self.leader]}")
         return ax
 
 
@@ -274,31 +267,30 @@ def _threshold(arms, counts, sigma, delta, u):
     return (1 + u) * sigma**2 * (logdet / 2 - log(delta))
 
 
-def _bounded_by_first_request(lab, told):
-    """Return a bound on sigma, its source, and delta without the share that is spent on the bound."""
-    if told["sigma"] != FIRST:
+def _bounded_by_replicates(lab, told):
+    """Return a bound on sigma, its source, and delta without the share that is spent on the bound.
+
+    Given the past, the counts of each request are fixed, so each request has a bound with a share of its own. The
+    shares 1/2, 1/6, 1/12, ... add up to 1.
+    """
+    if told["sigma"] != REPLICATES:
         raise ValueError(
-            f"sigma must be a number, a list of one number for each arm, or {FIRST!r}; got {told['sigma']!r}"
+            f"sigma must be a number, a list of one number for each arm, or {REPLICATES!r}; got {told['sigma']!r}"
         )
     parts: dict[int, list] = {}
     for sample, request in zip(lab.log, lab.requests, strict=True):
-        parts.setdefault(request, [nothing(len(told["arms"]))]).append(sample)
-    samples = [total(parts[request]) for request in sorted(parts)]
-    share = SHARE * told["delta"]
-    # A small first request, as of xy_static, bounds sigma badly. Given the past, the counts of each request are fixed,
-    # so each request has a bound with a share of its own, and the shares 1/2, 1/6, 1/12, ... add up to 1.
-    single = bool(samples) and within(samples[0])[1] < ENOUGH
-    bounds = [(sample, 1 / (n * (n + 1)) if single else 1.0) for n, sample in enumerate(samples, start=1)]
-    found, wrong = [], "no arm was measured twice in one request, and only replicates show the noise"
-    for sample, part in bounds if single else bounds[:1]:
+        parts.setdefault(request, []).append(sample)
+    wrong = "no arm was measured twice in one request, and only replicates show the noise"
+    share, found = SHARE * told["delta"], []
+    for n, request in enumerate(sorted(parts), start=1):
+        sample = total(parts[request])
         try:
-            found += [sigma_upper(sample, part * share)] if sample.counts.max() > 1 else []
+            found += [sigma_upper(sample, share / (n * (n + 1)))] if sample.counts.max() > 1 else []
         except ValueError as error:
             wrong = str(error)
     if not found:
         raise ValueError(f"sigma is not known yet, and standings need it: {wrong}")
-    origin = "single requests" if single else "the first request"
-    source = f"a bound from {origin}, itself wrong with probability {share:.4g}"
+    source = f"a bound from replicates, itself wrong with probability {share:.4g}"
     return {"sigma": min(found), "delta": told["delta"] - share, "source": source}
 
 
@@ -312,11 +304,10 @@ def standings(lab: Any, *, names: Sequence | None = None, sigma: float | np.ndar
         0.05 for rules with a budget.
     names : sequence, optional
         M labels of the items; by default those of the Lab, or 0..M-1.
-    sigma : float or (K,) array_like or "first request", optional
+    sigma : float or (K,) array_like or "replicates", optional
         Standard deviation of the noise, or an upper bound on it; the largest of several values counts. The default is
-        the rule's sigma or sigma_max, and 0.5 for `bounded_rage`. "first request", the default if the rule has no
-        sigma, means the bound of `sigma_upper` from the replicates of the first request, with a tenth of delta. If
-        these have fewer than 10 degrees of freedom, all requests share this tenth, and their smallest bound counts.
+        the rule's sigma or sigma_max, and 0.5 for `bounded_rage`. "replicates", the default if the rule has no
+        sigma, means the smallest of the bounds of `sigma_upper` from each request, which share a tenth of delta.
 
     Returns
     -------
@@ -357,7 +348,7 @@ def standings(lab: Any, *, names: Sequence | None = None, sigma: float | np.ndar
     """
     told, proved = from_rule(lab.experiment, sigma), proof(lab)
     if isinstance(told["sigma"], str):
-        told |= _bounded_by_first_request(lab, told)
+        told |= _bounded_by_replicates(lab, told)
     arms, alone = told["arms"], told["by_itself"] or (proved.rejected and told["items"] is None)
     items = check_items(told["items"], arms, distinct=False)
     highest = float(check_sigma(told["sigma"], len(arms)).max())

@@ -12,7 +12,8 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +22,8 @@ import numpy as np
 from bandits_lab import diagnosis
 from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
-from bandits_lab.experiment import describe, differences, identify
-from bandits_lab.measurements import Raw, checked_sample, far_off, label, nothing, positions, raw_rows, several
+from bandits_lab.log import describe, identify
+from bandits_lab.measurements import Raw, checked_sample, far_off, label, nothing, positions, raw_rows, several, summed
 from bandits_lab.noise import DriftWarning, SigmaWarning, Watch
 from bandits_lib.files import locked
 from bandits_lib.protocol import Result, Rule, Sample, checked_batch, total, unroll
@@ -52,14 +53,6 @@ class Told(NamedTuple):
     without: int  # counted measurements without a ticket
 
 
-class Batch(NamedTuple):
-    """Measurements that are told together."""
-
-    rows: Sequence[Raw]
-    file: str = ""
-    sha256: str = ""  # of the file
-
-
 class Lab:
     """A rule that you run by hand, with its log; `Lab(algorithm, path)` continues where you stopped.
 
@@ -77,6 +70,8 @@ class Lab:
 
     Attributes
     ----------
+    watch : Watch
+        What the replicates among the used measurements say about the noise.
     log : list of Sample
         The measurements that have answered requests; those told together are one Sample for each request.
     requests : list of int
@@ -133,14 +128,12 @@ class Lab:
         names: Sequence | None = None,
         unit: str = "",
     ) -> None:
-        if not isinstance(path, str | os.PathLike | None):
-            raise ValueError(f"path must be that of a log; got {type(path).__name__}. Hand over Samples with tell")
         labels = () if names is None else tuple(positions(names))
         self._name(identify(algorithm)._replace(names=labels, unit=_one_line(unit)))
         self._rule = algorithm  # is never advanced
         self._path: Any = None if path is None else Path(os.path.realpath(path))
         self._records, self._size, self._torn = [logs.first(self.experiment)], 0, b""
-        self._watch = Watch(self.experiment.arguments)
+        self.watch = Watch(self.experiment.arguments)
         self._restart()
         if labels and self._K and len(labels) != self._K:
             raise ValueError(f"there must be one name for each of the {self._K} arms; got {len(labels)} names")
@@ -153,7 +146,7 @@ class Lab:
     @property
     def unused(self) -> int:
         """Return how many measurements no request has used yet."""
-        return sum(count for rows in self._pool.values() for _, count, *_ in rows)
+        return sum(row.count for rows in self._pool.values() for row in rows)
 
     def ask(self) -> Any:  # with a union with None, mypy would want a check from every caller
         """Return what to pull next.
@@ -257,21 +250,26 @@ class Lab:
         0
         """
         with self._writing():
-            told = self._hand_over(self._batch(sample), lambda rows: self._check_asked(rows, extra))
+            told = self._hand_over(self._rows(sample), sample, lambda new: self._check_asked(new, extra))
         self._look()
         return told
 
-    def tell_history(self, samples: "Sample | Iterable[Sample] | str | os.PathLike", *, planned: bool = False) -> None:
+    def tell_history(self, samples: Sample | Iterable[Sample], *, planned: bool = False) -> Told:
         """Hand over measurements made before the experiment, each of which answers one request for its arm.
 
         Parameters
         ----------
-        samples : Sample, iterable of Sample, or path
+        samples : Sample or iterable of Sample
             Single rewards in the order in which they were made, none left out, such as the rows of
-            `read_measurements`; or sums; or the path of another log of the same arms.
+            `read_measurements`; or sums, such as those in the `log` of another Lab.
         planned : bool, default False
             Whether the number of pulls of every sum was fixed before the first of its pulls. Sums need that; those of a
             log have it.
+
+        Returns
+        -------
+        Told
+            As for `tell`.
 
         Raises
         ------
@@ -296,20 +294,17 @@ class Lab:
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
-        >>> lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
+        >>> lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True).counted
+        3
         >>> lab.ask().tolist()
         [76, 76]
         """
-        given: Any = samples
+        parts = [samples] if isinstance(samples, Sample) or not isinstance(samples, Iterable) else samples
         with self._writing():
-            if isinstance(given, str | os.PathLike):
-                batch, planned = _of_log(given, self.experiment), True
-            else:
-                parts = given if isinstance(given, Iterable) and not isinstance(given, Sample) else [given]
-                rows = [row for part in parts for row in self._batch(part).rows]
-                batch = Batch(rows, getattr(given, "file", ""), getattr(given, "sha256", ""))
-            self._hand_over(batch, lambda rows: _check_planned(rows, planned))
+            rows = [row for part in parts for row in self._rows(part)]
+            told = self._hand_over(rows, samples, lambda new: _check_planned(new, planned))
         self._look()
+        return told
 
     def undo(self, reason: str = "") -> str:
         """Take back the measurements that were told last.
@@ -405,7 +400,7 @@ class Lab:
         self.requests: list[int] = []
         self.result: Result | None = None
         self.all_told: Any = None  # Sample, None before the first
-        self._pool: Any = defaultdict(list)  # {arm: [(number of the record, count, sum, squares), ...]} of unused rows
+        self._pool: Any = defaultdict(list)  # {arm: its unused rows}; their `line` is the number of the record
         self._issued: dict[str, tuple[int, int]] = {}  # {ticket: (request, arm)}
         self.told_tickets: dict[str, float] = {}
         self.told_files: set[str] = set()
@@ -413,13 +408,13 @@ class Lab:
         self._parts: list[Sample] = []
         self._missing: Any = None  # (K,), None when the algorithm is done
         self._parted = 0  # the first request of the log that the rule does not make
-        said, self._watch = self._watch.said, Watch(self.experiment.arguments)
+        said, self.watch = self.watch.said, Watch(self.experiment.arguments)
         self._algorithm = unroll(self._rule.again())
         self._K = 0
         self._advance(None)
         self._repeat(self._records)
-        self._watch.message(), self._watch.drift()
-        self._watch.said &= said  # warnings that still hold are not repeated
+        self.watch.message(), self.watch.drift()
+        self.watch.said &= said  # warnings that still hold are not repeated
 
     def _repeat(self, records):
         """Take in records; what was asked while rows counted that were taken back later is not compared."""
@@ -450,15 +445,14 @@ class Lab:
     def _use(self, told):
         """Add the rows of a record to the pool, and answer requests with it."""
         self._records_read += 1
-        added = nothing(self._K)
+        new = []
         for ticket, name, *row in told["rows"]:
-            if ticket in self.told_tickets:
-                continue
-            arm = self._row(name)
+            if ticket not in self.told_tickets:
+                new.append(Raw._make((ticket, self._row(name), *row, self._records_read)))
+                self._pool[new[-1].arm].append(new[-1])
             if ticket:
-                self.told_tickets[ticket] = row[1]
-            self._pool[arm].append((self._records_read, *row))
-            _add(added, arm, row)
+                self.told_tickets.setdefault(ticket, row[1])
+        added = summed(new, self._K)
         self.all_told = added if self.all_told is None else total([self.all_told, added])
         if told["sha256"]:
             self.told_files.add(told["sha256"])
@@ -467,32 +461,29 @@ class Lab:
     def _fill(self):
         """Answer requests with rows of the pool as long as some of them fit; rows told together are one Sample."""
         while self._missing is not None:
-            parts: dict[int, Sample] = defaultdict(lambda: nothing(self._K))
-            for arm in np.flatnonzero(self._missing).tolist():
-                for number, *row in self._fitting(arm):
-                    _add(parts[number], arm, row)
-            if not parts:
+            rows = [row for arm in np.flatnonzero(self._missing).tolist() for row in self._fitting(arm)]
+            if not rows:
                 return
-            for _, part in sorted(parts.items(), key=lambda item: item[0]):
+            for _, together in groupby(sorted(rows, key=attrgetter("line")), attrgetter("line")):
+                part = summed(list(together), self._K)
                 self._missing -= part.counts
                 self.log.append(part)
                 self.requests.append(self._request)
-                self._watch.take(part)
+                self.watch.take(part)
                 self._parts.append(part)
             if not self._missing.any():
                 self._advance(total(self._parts))
 
     def _fitting(self, arm):
         """Take out of the pool the rows of an arm that answer the open request, and return them."""
-        wanted, rows = self._missing[arm], self._pool[arm]
-        used: list[Any] = []
-        passed: list[Any] = []
-        for row in rows:
-            if not wanted:
-                break
-            (used if row[1] <= wanted else passed).append(row)
-            wanted -= row[1] if row[1] <= wanted else 0
-        self._pool[arm] = passed + rows[len(used) + len(passed) :]
+        wanted, rows = self._missing[arm], iter(self._pool[arm])
+        used: list[Raw] = []
+        kept: list[Raw] = []
+        while wanted and (row := next(rows, None)):
+            fits = row.count <= wanted
+            (used if fits else kept).append(row)
+            wanted -= row.count * fits
+        self._pool[arm] = [*kept, *rows]
         return used
 
     def _advance(self, reply):
@@ -564,30 +555,30 @@ class Lab:
     def _append(self, records):
         """Write records; the caller is in `_writing`."""
         if self._path is not None:
-            all_of_them = self._records + records if self._size == 0 else records
-            self._size, self._torn = logs.append(self._path, all_of_them, self._size, self._torn), b""
+            new = self._records + records if self._size == 0 else records
+            self._size, self._torn = logs.append(self._path, new, self._size), b""
         self._records += records
 
     def _asked(self, tickets=()):
         wanted = [[self._label(arm), int(self._missing[arm])] for arm in np.flatnonzero(self._missing)]
         return logs.record("asked", self._request, wanted, [[ticket, self._label(arm)] for ticket, arm in tickets])
 
-    def _batch(self, sample):
-        """Return the Batch of a Sample, which `read_measurements` or the user made."""
+    def _rows(self, sample):
+        """Return the rows of a Sample, which `read_measurements` or the user made."""
         if not self._K:
             self._check_open()
-        rows = getattr(sample, "rows", ()) or raw_rows(checked_sample(sample, self._K))
-        return Batch(rows, getattr(sample, "file", ""), getattr(sample, "sha256", ""))
+        return getattr(sample, "rows", ()) or raw_rows(checked_sample(sample, self._K))
 
-    def _hand_over(self, batch, check):
-        """Take the rows of a Batch that are new, if they pass a check; the caller is in `_writing`."""
-        rows = self._new(batch)
-        if rows:
+    def _hand_over(self, rows, given, check):
+        """Take the rows that are new, if they pass a check; the caller is in `_writing`."""
+        file, sha256 = getattr(given, "file", ""), getattr(given, "sha256", "")
+        new = self._new(rows, sha256)
+        if new:
             self._check_open()
-        check(rows)
-        doubt, before = far_off(rows, self.all_told, self.names), sum(row.count for row in batch.rows)
-        self._take(rows, batch)
-        told = Told(sum(row.count for row in rows), before - sum(row.count for row in rows), _untied(rows))
+        check(new)
+        doubt, counted = far_off(new, self.all_told, self.names), sum(row.count for row in new)
+        self._take(new, file, sha256)
+        told = Told(counted, sum(row.count for row in rows) - counted, sum(row.count for row in new if not row.ticket))
         if told.before:
             were = f"{several(told.before, 'row')} {'was' if told.before == 1 else 'were'}"
             warnings.warn(f"{were} told before, and count once", stacklevel=3)
@@ -595,13 +586,13 @@ class Lab:
             warnings.warn(doubt, stacklevel=3)
         return told
 
-    def _new(self, batch):
+    def _new(self, rows, sha256):
         """Return the rows that were not told before."""
         new, told = [], dict(self.told_tickets)
-        for row in batch.rows:
+        for row in rows:
             where = f"line {row.line}: " if row.line else ""
             if not row.ticket:
-                new += [] if batch.sha256 and batch.sha256 in self.told_files else [row]
+                new += [] if sha256 in self.told_files else [row]
                 continue
             if self._issued.get(row.ticket, (0, -1))[1] != row.arm:
                 raise ValueError(f"{where}{self._wrong_ticket(row)}")
@@ -649,20 +640,17 @@ class Lab:
                     "cannot be split: tell single rewards, or leave the surplus out"
                 )
 
-    def _take(self, rows, batch):
+    def _take(self, rows, file, sha256):
         """Use new rows and write them into the log; if the rule or the disk refuses them, nothing is changed."""
         if not rows:
             return
         told = [[row.ticket, self._label(row.arm), int(row.count), float(row.sum), float(row.squares)] for row in rows]
-        records = [logs.record("told", batch.file, batch.sha256, told)]
+        records = [logs.record("told", file, sha256, told)]
         if self._asked_for != self._request:
             records.insert(0, self._asked())
         try:
             if self._rule.function.check:  # refuse now, not when the request is complete
-                added = nothing(self._K)
-                for row in rows:
-                    _add(added, row.arm, (row.count, row.sum, row.squares))
-                self._rule.function.check(added)
+                self._rule.function.check(summed(rows, self._K))
             self._repeat(records)
             self._append(records)
         except BaseException:
@@ -676,9 +664,9 @@ class Lab:
 
     def _look(self):
         """Warn if the rewards contradict the rule's sigma, drift, or at the end are not linear; each warning once."""
-        if message := self._watch.message():
+        if message := self.watch.message():
             warnings.warn(message, SigmaWarning, stacklevel=3)
-        if message := self._watch.drift():
+        if message := self.watch.drift():
             warnings.warn(message, DriftWarning, stacklevel=3)
         if self.result is not None and (message := diagnosis.message(self.experiment, self.log, self.result)):
             warnings.warn(message, LinearityWarning, stacklevel=3)
@@ -706,37 +694,13 @@ def following(algorithm, reply):
     return request
 
 
-def _add(sample, arm, row):
-    for field, number in zip(sample, row, strict=True):
-        field[arm] += number
-
-
-def _untied(rows):
-    """Return the number of measurements without a ticket."""
-    return sum(row.count for row in rows if not row.ticket)
-
-
 def _check_planned(rows, planned):
-    if summed := next((row for row in rows if row.count > 1 and not planned), None):
+    if large := next((row for row in rows if row.count > 1 and not planned), None):
         raise ValueError(
-            f"a sum of several measurements ({summed.count} of arm {summed.arm}) is used only if their number "
+            f"a sum of several measurements ({large.count} of arm {large.arm}) is used only if their number "
             "was planned: give single rewards in the order in which they were made, or pass planned=True if "
             "the number of measurements of every sum was fixed before the first of them"
         )
-
-
-def _of_log(path, experiment):
-    """Return the measurements in another log of the same arms, without their tickets."""
-    records, *_ = logs.read(path)
-    head, here = records[0], experiment.arguments
-    there, same = head["arguments"], ("arms", "d")
-    parts = (logs.Experiment("", {key: told[key] for key in same if key in told}) for told in (there, here))
-    if clauses := differences(*parts):
-        raise ValueError(f"{path} holds measurements of other arms: {'; '.join(clauses)}")
-    index = {name: row for row, name in enumerate(head["names"])}
-    told = (row for one in logs.standing(records) for row in one["rows"])
-    rows = [Raw("", index.get(arm, arm), count, added, squares) for _, arm, count, added, squares in told]
-    return Batch(rows, Path(path).name, sha256(Path(path).read_bytes()).hexdigest())
 
 
 def _one_line(reason):

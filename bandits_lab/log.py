@@ -6,21 +6,30 @@
 {"kind": "undone", "of": "0d4e6f75f1c09a2b", "reason": "of another day", ...}
 {"kind": "done", "recommendation": 1, ...}
 
+The first record describes a rule and its arguments. Numbers are the same up to a relative difference of 1e-12. Arrays,
+lists and data frames of the same numbers are the same. Functions and other objects are compared by their qualified
+names alone. If a log does not name an argument, its value here must be the default.
+
 Every record also has an `id` and a `time` (UTC). A row of `rows` is a ticket or "", an arm, the number of pulls, the
 sum of their rewards, and the sum of the squared rewards. Arms without names are 0..K-1. A record is on the disk before
-`append` returns. A last line without its end was never acknowledged: it does not count, and stays as a remark.
+`append` returns. A last line without its end was never acknowledged: it does not count, and the next record replaces
+it.
 """
 
+import inspect
 import json
 import os
 import secrets
 from contextlib import suppress
 from datetime import UTC, datetime
+from math import isclose, isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from bandits_lab.experiment import Experiment, differences
+import numpy as np
+
 from bandits_lib import __version__, files
+from bandits_lib.protocol import Rule
 
 Record = dict[str, Any]
 FIELDS = {  # of each kind of record, beside kind, id and time
@@ -35,7 +44,94 @@ _OF_03 = (
     "this log was written by release 0.3: finish the experiment with that release, or begin another one and hand over "
     "the files of measurements"
 )
-CUT = b" # cut short: it does not count\n"  # is put behind a last line without its end
+
+
+# --- a rule and its arguments
+
+CLOSE = 1e-12  # relative difference of two numbers that are the same
+
+
+class Experiment(NamedTuple):
+    """A rule and its arguments, as values that JSON can hold."""
+
+    rule: str  # name of the generator function
+    arguments: dict[str, Any]  # all arguments, arrays as lists
+    defaults: dict[str, Any] = {}  # of the arguments that have a default
+    names: tuple[str, ...] = ()  # names of the arms, if they are known
+    unit: str = ""  # unit of the reward, if it is known
+
+
+def identify(algorithm):
+    """Return the `Experiment` of a fresh rule, such as `rage(arms, delta=0.05)`; ValueError for anything else."""
+    if inspect.isgenerator(algorithm):
+        raise ValueError(
+            f"the generator {algorithm.__name__} cannot be made again, which a Lab needs: write @rule above `def "
+            f"{algorithm.__name__}`, after `from bandits_lib import rule`"
+        )
+    if not isinstance(algorithm, Rule):
+        raise ValueError(
+            f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}"
+        )
+    if not algorithm.fresh:
+        raise ValueError("algorithm must be fresh, but this generator has already been advanced: make a new one")
+    parameters = inspect.signature(algorithm.function).parameters.values()
+    defaults = {p.name: describe(p.default) for p in parameters if p.default is not p.empty}
+    return Experiment(algorithm.function.__qualname__, describe(algorithm.arguments), defaults)
+
+
+def describe(value):
+    """Return a value as JSON holds it: numbers, texts, lists and dicts; a function or an object as its name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {str(key): describe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [describe(item) for item in value]
+    if hasattr(value, "__array__"):
+        return describe(np.asarray(value).tolist())
+    named = value if hasattr(value, "__qualname__") and not inspect.isgenerator(value) else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def differences(logged, here):
+    """Return the differences of two `Experiment`s as a list of clauses, which is empty if they are the same."""
+    if logged.rule != here.rule:
+        return [f"the rule is {logged.rule} in the log and {here.rule} here"]
+    known, named, units = here.defaults | logged.arguments, (logged.names, here.names), (logged.unit, here.unit)
+    clauses = [_apart("names", *map(list, named))] if all(named) else []
+    clauses += [_apart("unit", *units)] if all(units) else []
+    for name in {**known, **here.arguments}:
+        if name in known and name in here.arguments:
+            clauses.append(_apart(name, known[name], here.arguments[name]))
+        else:
+            clauses.append(f"there is no {name} {'here' if name in known else 'in the log'}")
+    return [*filter(None, clauses)]
+
+
+def _apart(name, one, other):
+    """Return where two values differ, or an empty text."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True))
+        return next((said for i, pair in pairs if (said := _apart(f"{name}[{i}]", *pair))), "")
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        return next((said for key in one if (said := _apart(f"{name}'s {key}", one[key], other[key]))), "")
+    if isinstance(one, list) and isinstance(other, list):
+        return f"{name} has {len(one)} entries in the log and {len(other)} here"
+    return "" if _same(one, other) else f"{name} is {_short(one)} in the log and {_short(other)} here"
+
+
+def _same(one, other):
+    if one == other or not all(isinstance(value, float | int) for value in (one, other)):
+        return one == other
+    return isclose(one, other, rel_tol=CLOSE) or (isnan(one) and isnan(other))
+
+
+def _short(value):
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# --- the file
 
 
 def record(kind: str, *values: Any) -> Record:
@@ -70,14 +166,10 @@ def read(path: str | os.PathLike, start: int = 0) -> tuple[list[Record], int, by
             )
         file.seek(start)
         *lines, torn = file.read().split(b"\n")
-    found = [_parsed(path, start, n, line) for n, line in enumerate(lines, 1) if line.strip() and not _is_cut(line)]
+    found = [_parsed(path, start, n, line) for n, line in enumerate(lines, 1) if line.strip()]
     if start == 0 and (found or torn) and (not found or found[0]["kind"] != "experiment"):
         raise ValueError(f"line 1 of {path}: {_NO_LOG}")
     return found, start + sum(len(line) + 1 for line in lines), torn
-
-
-def _is_cut(line):
-    return line.endswith(CUT.rstrip(b"\n"))
 
 
 def _parsed(path, start, n, line):
@@ -107,17 +199,16 @@ def standing(records: list[Record]) -> list[Record]:
     return [one for one in records if one["kind"] == "told" and one["id"] not in undone]
 
 
-def append(path: Path, records: list[Record], size: int, torn: bytes = b"") -> int:
+def append(path: Path, records: list[Record], size: int) -> int:
     """Write records behind the first `size` bytes of a log and return its new size; the caller holds the lock."""
     lines = b"".join(json.dumps(one, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for one in records)
-    if not path.exists() or size + len(torn) == 0:
+    if size == 0:
         files.replace(path, lines)
         return len(lines)
-    end = size + len(torn)
     try:
-        files.append(path, (CUT if torn else b"") + lines, end)
+        files.append(path, lines, size)
     except OSError:  # what was not acknowledged must not count
         with suppress(OSError):
-            os.truncate(path, end)
+            os.truncate(path, size)
         raise
-    return end + len(CUT) * bool(torn) + len(lines)
+    return size + len(lines)

@@ -67,6 +67,13 @@ def nothing(K):
     return Sample(np.zeros(K, np.int64), np.zeros(K), np.zeros(K))
 
 
+def summed(rows, K):
+    """Return the Sample of K arms to which rows add up."""
+    columns = np.array([row[1:5] for row in rows], dtype=float).reshape(-1, 4).T
+    counts, sums, squares = (np.bincount(columns[0].astype(int), column, K) for column in columns[1:])
+    return Sample(counts.astype(np.int64), sums, squares)
+
+
 def read_measurements(
     path: str | os.PathLike,
     names: Sequence,
@@ -114,11 +121,7 @@ def read_measurements(
     content = Path(path).read_bytes()
     whole = table(path, decoded(content, path))
     rows = _rows(whole, names, columns, unit)
-    sample = nothing(len(names))
-    for row in rows:
-        for field, number in zip(sample, (row.count, row.sum, row.squares), strict=True):
-            field[row.arm] += number
-    found = Measured(*sample)
+    found = Measured(*summed(rows, len(names)))
     found.rows, found.file, found.content = tuple(rows), Path(path).name, content
     found.sha256, found.table = sha256(content).hexdigest(), whole
     return found
@@ -128,16 +131,16 @@ def _rows(found, names, own, unit):
     """Return the rows of a Table that have a reward."""
     path, position = found.path, positions(names)
     arm, reward = (label(name).lower() for name in own)
-    single, counted = {arm, reward} <= {*found.columns}, {arm, *COUNTED} <= {*found.columns}
+    single, counted = {arm, reward} <= {*found.own}, {arm, *COUNTED} <= {*found.own}
     if not single and not counted:
-        columns = ",".join(found.columns) or "none"
+        columns = ",".join(found.own) or "none"
         needed = f"{arm},{reward} (a row for each measurement) or {arm},{','.join(COUNTED)}"
-        hint = ": for rewards 0 and 1 copy sum into squares" if {arm, "count", "sum"} <= {*found.columns} else ""
+        hint = ": for rewards 0 and 1 copy sum into squares" if {arm, "count", "sum"} <= {*found.own} else ""
         raise ValueError(
             f"{found.at(found.first)}: the columns must be {needed}, in any order; got {columns}{hint}. Rename "
             "the columns, or name them with columns="
         )
-    if single and "count" in found.columns:
+    if single and "count" in found.own:
         raise ValueError(f"{path} has columns {reward} and count: leave one of them out, or rename it")
     numeric = (reward,) if single else COUNTED
     arms = [_arm(row[arm], position, found.at(line)) for line, row in found.rows]
@@ -173,15 +176,12 @@ def _arm(name, position, where):
     return position[name]
 
 
-HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(read_measurements(path, names))"
-
-
 def checked_sample(sample, K):
     """Return a Sample of K arms with checked copies of its arrays; ValueError for anything else."""
-    try:
-        counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
-    except AttributeError:
-        raise ValueError(f"tell takes a Sample: {HOW.format(K=K)}; got {type(sample).__name__}") from None
+    if not isinstance(sample, Sample):
+        how = f"lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(read_measurements(path, names))"
+        raise ValueError(f"tell takes a Sample: {how}; got {type(sample).__name__}")
+    counts, sums, squares = map(np.asarray, sample)
     if not counts.shape == sums.shape == squares.shape == (K,):
         shapes = counts.shape, sums.shape, squares.shape
         raise ValueError(f"counts, sums and squares of a Sample must have shape ({K},); got {shapes}")

@@ -53,10 +53,6 @@ EQUAL = (
     "Replicates that are all equal say nothing about the noise, so they cannot show whether sigma is right. The answer "
     "is only as sure as sigma."
 )
-BINARY = (
-    "rewards are all 0 or 1, for which sigma = 0.5 is always enough, but the rule was given {sigma:.3g}. {wasted} "
-    "To save measurements, begin a new experiment with sigma=0.5"
-)
 
 
 DRIFT_DF, DRIFT_SLACK = 30, 6.0  # replicates needed to bound the noise, and the slack in deviations of the bound
@@ -182,6 +178,12 @@ class Watch:
             return 0.0
         return sqrt(self.between / max(self.parts - len(self.pulled), 1)) / min(bounds)
 
+    def against(self):
+        """Return why the rewards contradict what the rule assumes of the noise, or an empty text."""
+        if self.is_above():
+            return self.scatter()
+        return "the means of the same arms, told at different times, differ too much" if self.drifted() else ""
+
     def _is_below(self):
         if self.name != "sigma" or self.df < LOW_DF or (self.binary and self.sigma <= 0.5):
             return False
@@ -189,8 +191,6 @@ class Watch:
         return squares < LOW**2 * self.df and bool(squares < LOW**2 * chi_square(LOW_LEVEL, self.df))
 
     def _below(self):
-        if self.binary:
-            return BINARY.format(sigma=self.sigma, wasted=wasted(0.5 / self.sigma))
         says = EQUAL if self.squares <= self.blur else wasted(sqrt(self.squares / self.df))
         return TOO_LARGE.format(scatter=self.scatter(), wasted=says)
 
@@ -202,16 +202,6 @@ class Watch:
             f"replicates have a standard deviation of {ratio * self.sigma:.3g} ({self.df} degrees of freedom), {times} "
             f"times the {self.name} = {self.sigma:.3g} that the rule was given"
         )
-
-
-def contradicted(arguments, log):
-    """Return why the rewards in a log contradict what a rule assumes of the noise, or an empty text."""
-    watch = Watch(arguments)
-    for sample in log:
-        watch.take(sample)
-    if watch.is_above():
-        return watch.scatter()
-    return "the means of the same arms, told at different times, differ too much" if watch.drifted() else ""
 
 
 def wasted(ratio):

@@ -136,7 +136,7 @@ def test_an_undecorated_generator_is_refused_with_what_to_write():
     undecorated = two_rounds.__wrapped__
     with pytest.raises(ValueError, match=words):
         Lab(undecorated(ARMS))
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match="cannot be made again: an argument cannot be copied"):
         Lab(rule(unroll)(undecorated(ARMS)))
 
 
@@ -155,11 +155,6 @@ def test_the_callers_random_stream_is_not_advanced():
     lab = Lab(xy_static(np.eye(3), delta=0.05, rng=rng))
     lab.tell(Sample(lab.ask(), 0.1 * lab.ask(), lab.ask()))
     assert rng.random() == other.random()
-
-
-def test_samples_are_no_path():
-    with pytest.raises(ValueError, match="path must be that of a log; got list. Hand over Samples with tell"):
-        Lab(two_rounds(ARMS), [of([2, 0, 1], [2.0, 0, 5.0])])
 
 
 def first_request(unit, **options):

@@ -154,9 +154,6 @@ def test_rewards_of_0_and_1_need_no_sigma_above_one_half():
         warnings.simplefilter("error", SigmaWarning)
         lab = Lab(rage(ARMS, delta=0.05, sigma=0.5))
         lab.tell(shop.pull(lab.ask(), RNG(0)))
-    lab = Lab(rage(ARMS, delta=0.05))
-    with pytest.warns(SigmaWarning, match="sigma = 0.5 is always enough.* about 25% of.*sigma=0.5"):
-        lab.tell(shop.pull(lab.ask(), RNG(0)))
 
 
 def test_which_sigma_is_watched():

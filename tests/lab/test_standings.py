@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from bandits_lab import Lab, sigma_upper
-from bandits_lab.anytime_intervals import FIRST, by_itself, intervals, proof
+from bandits_lab.anytime_intervals import REPLICATES, by_itself, intervals, proof
 from bandits_lib import LinearBandit, Result, Sample, rule
 from bandits_lib.fixed_budget import gse, ucb_glm
-from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage, rage_halving, sphere_track_and_stop, xy_static
+from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage, xy_static
 from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.6, 0.8, 0.0]])
@@ -143,78 +143,26 @@ def test_noise_that_is_bounded_or_binary():
     assert betting.delta == 0.1 and "0.5 (rewards between 0 and 1, whose noise" in repr(betting)
 
 
-@pytest.mark.parametrize("made", [rage(ARMS, delta=0.1, sigma=None), gse(ARMS, budget=400)])
-def test_replicates_of_the_first_request_bound_an_unknown_sigma(made):
-    lab = Lab(made)
-    lab.tell(PROBLEM.pull(lab.ask(), RNG(0)))
-    first = lab.log[0]
-    lab.tell(PROBLEM.pull(lab.ask(), RNG(1)))
-    known, share = lab.standings(sigma=FIRST), 0.01 if "budget" not in lab.experiment.arguments else 0.005
-    assert known.sigma == pytest.approx(sigma_upper(first, share)) and known.delta == pytest.approx(9 * share)
-    assert f"a bound from the first request, itself wrong with probability {share}" in repr(known)
-    with pytest.raises(ValueError, match="one number for each arm, or 'first request'; got 'pilot'"):
-        lab.standings(sigma="pilot")
-
-
-def test_single_requests_bound_sigma_if_the_first_is_small():
-    lab, rng = Lab(xy_static(ARMS, delta=0.1, sigma=None, rng=RNG(2))), RNG(0)
-    lab.tell(PROBLEM.pull(lab.ask(), rng))
-    assert lab.log[0].counts.max() == 1
+@pytest.mark.parametrize(
+    "made",
+    [rage(ARMS, delta=0.1, sigma=None), gse(ARMS, budget=400), xy_static(ARMS, delta=0.1, sigma=None, rng=RNG(2))],
+)
+def test_replicates_of_single_requests_bound_an_unknown_sigma(made):
+    lab, share = Lab(made), 0.005 if "budget" in made.arguments else 0.01
     with pytest.raises(ValueError, match="no arm was measured twice in one request"):
-        lab.standings()
-    while lab.result is None:
-        lab.tell(PROBLEM.pull(lab.ask(), rng))
-    known = lab.standings()
-    repeated = [(n, sample) for n, sample in enumerate(lab.log, start=1) if sample.counts.max() > 1]
-    bounds = [sigma_upper(sample, 0.01 / (n * (n + 1))) for n, sample in repeated]
-    assert len(bounds) > 1 and known.sigma == pytest.approx(min(bounds)) and 0.5 < known.sigma < 1.0
-    assert "a bound from single requests, itself wrong with probability 0.01" in repr(known)
-    square = [[1, -1, -1], [1, 1, -1], [1, -1, 1], [1, 1, 1]]
-    equal = Lab(xy_static(np.array(square), delta=0.1, sigma=None, rng=RNG(2)))
-    assert (counts := equal.ask()).tolist() == [0, 0, 0, 2]
-    equal.tell(Sample(counts, 3.0 * counts, 9.0 * counts))
-    with pytest.raises(ValueError, match="sigma is not known yet, .* replicates of every arm are equal"):
-        equal.standings()
-
-
-def test_what_has_no_standings_is_refused():
-    for unranked in (
-        rage_halving(ARMS, delta=0.05, objective="level", threshold=0.5),
-        sphere_track_and_stop(3, epsilon=0.1, delta=0.05),
-    ):
-        with pytest.raises(ValueError, match="standings rank items"):
-            Lab(unranked).standings()
-
-    @rule
-    def mine():
-        yield np.array([1, 1])
-        return Result(0)
-
-    with pytest.raises(ValueError, match="standings need the arms, but .*mine was given none"):
-        Lab(mine()).standings()
-    with pytest.raises(ValueError, match="sigma is not known yet, .* no arm was measured twice"):
-        Lab(rage(ARMS, delta=0.05, sigma=None)).standings()
-    with pytest.raises(ValueError, match="one name for each of the 4 items; got 2"):
-        Lab(rage(ARMS, delta=0.05)).standings(names=["a", "b"])
-    with pytest.raises(ValueError, match="sigma must"):
-        Lab(rage(ARMS, delta=0.05)).standings(sigma=np.nan)
-
-
-def test_items_are_legible_the_best_are_drawn_and_names_are_no_html():
-    arms = RNG(0).normal(size=(60, 3))
-    world = LinearBandit(arms, theta=[1.0, 0.5, 0.0])
-    known = ended(gse(arms, budget=600), world).standings(names=[f"<b>compound {k}" for k in range(60)])
-    _, (left, right) = plt.subplots(1, 2, figsize=(9, 9))
-    assert known.plot(right, most=40) is right and not left.lines and "20 more items" in right.get_xlabel()
-    right.figure.canvas.draw()
-    boxes = [label.get_window_extent() for label in right.get_yticklabels()]
-    assert len(boxes) == 40 and not any(one.overlaps(other) for one, other in zip(boxes, boxes[1:], strict=False))
-    markers = [line.get_marker() for line in right.lines if line.get_marker() not in ("", "None")]
-    shown = known.table.sort_values("behind").iloc[:40].drop(index=known.table.index[known.leader])
-    assert markers.count("*") == 1 and markers.count("x") == (~shown["in_play"]).sum()
-    assert known.table.index[known.leader] in known.alt and "60 items" in known.alt
-    assert "<b>" not in known._repr_html_() and "&lt;b&gt;compound" in known._repr_html_()
-    plt.close("all")
+        lab.standings(sigma=REPLICATES)
+    lab = ended(made.again())
+    known = lab.standings(sigma=REPLICATES)
+    parts = {
+        request: [x for x, n in zip(lab.log, lab.requests, strict=True) if n == request] for request in lab.requests
+    }
+    samples = [(n, total(parts[request])) for n, request in enumerate(parts, start=1)]
+    bounds = [sigma_upper(sample, share / (n * (n + 1))) for n, sample in samples if sample.counts.max() > 1]
+    assert known.sigma == pytest.approx(min(bounds)) and 0.5 < known.sigma < 1.0
+    assert known.delta == pytest.approx(9 * share)
+    assert f"a bound from replicates, itself wrong with probability {share}" in repr(known)
+    with pytest.raises(ValueError, match="one number for each arm, or 'replicates'; got 'pilot'"):
+        lab.standings(sigma="pilot")
 
 
 # --- what is proved

@@ -174,25 +174,6 @@ def test_a_rule_that_pulls_one_by_one_takes_single_rewards_only():
     assert lab.unused >= 210
 
 
-def test_the_measurements_of_another_log_are_handed_over_once(tmp_path):
-    path, names = tmp_path / "log.jsonl", ["a", "b", "c"]
-    first = Lab(patient(np.eye(3), delta=0.2), path, names=names)
-    first.tell(Sample.of([0], [99.0], 3))
-    first.undo()
-    first.tell(of([2, 0, 1]))
-    first.tell(of([3, 0, 0], seed=1))
-    lab = Lab(patient(np.eye(3)))
-    lab.tell_history(path)
-    assert lab.ask().tolist() == [0, 0, 2] and total(lab.log).sums.tolist() == total(first.log).sums.tolist()
-    with pytest.warns(UserWarning, match="6 rows were told before, and count once"):
-        lab.tell_history(path)
-    assert lab.ask().tolist() == [0, 0, 2]
-    with pytest.raises(ValueError, match=r"holds measurements of other arms: arms\[1\]\[1\] is 1.0 in the log and 2"):
-        Lab(patient(np.diag([1.0, 2.0, 1.0]))).tell_history(path)
-    with pytest.raises(FileNotFoundError):
-        lab.tell_history(tmp_path / "none.jsonl")
-
-
 # --- more than was asked for
 
 

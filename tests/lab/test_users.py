@@ -124,7 +124,7 @@ def test_a_measurement_lost_or_counted_twice_is_reported(play, option, monkeypat
 
 
 def test_without_tickets_and_digests_files_read_twice_would_count_twice(monkeypatch):
-    monkeypatch.setattr(Lab, "_new", lambda lab, batch: list(batch.rows))
+    monkeypatch.setattr(Lab, "_new", lambda lab, rows, sha256: list(rows))
     assert (simulate_users(3, kinds=["parts told twice"])["lost"] > 0).all()
 
 

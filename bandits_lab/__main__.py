@@ -13,9 +13,9 @@ import re
 import sys
 import warnings
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
-from math import ceil, inf
+from math import ceil, inf, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,20 @@ import numpy as np
 import pandas as pd
 
 from bandits_lab import log as logs
-from bandits_lab.anytime_intervals import FIRST, SHARE, proof
+from bandits_lab.anytime_intervals import REPLICATES, SHARE, proof
 from bandits_lab.arms import arms_of, named
 from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.lab import Lab
 from bandits_lab.measurements import MISSING, far_off, read_measurements, several
-from bandits_lab.noise import DriftWarning, SigmaWarning, pilot_size, sigma_upper, within
-from bandits_lab.planning import duration, guess_in_words, plan, rounded
+from bandits_lab.noise import DriftWarning, SigmaWarning, pilot_size, sigma_upper
+from bandits_lab.planning import duration, plan
 from bandits_lab.plate_layout import ROWS, plates, wells
 from bandits_lab.tables import Numbers, decoded, label, respelled, table, typed
 from bandits_lib.checks import check_delta
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import rage, xy_static
+from bandits_lib.numerics.least_squares import squares_within
 
 SETTINGS, LOG, FORM, PILOT, REPORT = "experiment.json", "log.jsonl", "to_measure.csv", "pilot.csv", "report.html"
 RESERVED = re.compile(r"(experiment\.json|log(_\d+)?\.jsonl|to_measure\.csv|pilot\.csv|measured_\d+\.csv|report\.html)")
@@ -104,7 +105,7 @@ class Experiment:
         replace(self.path(SETTINGS), text.encode("utf-8", "backslashreplace"))  # JSON reads the escapes back
 
     @cached_property
-    def _table(self):
+    def sheet(self):
         """Return the table of arms as it was imported, and warn if the file is another one now."""
         told, path = self.settings, self.path(self.settings["arms"])
         if path.exists() and sha256(path.read_bytes()).hexdigest() != told["sha256"]:
@@ -119,15 +120,10 @@ class Experiment:
     def arms(self):
         """Return the arms; the columns of costs and results are not features."""
         told = self.settings
-        own = {lowered(told[name]) for name in ("cost", "reward_column")}.intersection(self._table.columns)
+        own = {lowered(told[name]) for name in ("cost", "reward_column")}.intersection(self.sheet.own)
         ignore = [*own.union(map(lowered, told["ignore"]))]
-        read = arms_of(self._table, told["numbers"], told["codes"], ignore, told["arm_column"])
+        read = arms_of(self.sheet, told["numbers"], told["codes"], ignore, told["arm_column"])
         return read.with_squares(*told["squares"])
-
-    @cached_property
-    def spelled(self):
-        """Return {name of a column in lower case: the name as in the file of arms}."""
-        return self._table.own
 
     @property
     def names(self):
@@ -140,10 +136,10 @@ class Experiment:
     @cached_property
     def cost(self):
         """Return the cost of a measurement of each arm (K,), or None."""
-        found, name = self._table, lowered(self.settings["cost"])
+        found, name = self.sheet, lowered(self.settings["cost"])
         if not name:
             return None
-        if name not in found.columns:
+        if name not in found.own:
             raise ValueError(f"{found.path} has no column {name!r}; its columns are {', '.join(found.own.values())}")
         read = Numbers([row[name] for _, row in found.rows], found.delimiter)
         return np.array([read(row[name], found.own[name], found.at(line)) for line, row in found.rows])
@@ -165,22 +161,12 @@ class Experiment:
     def in_unit(self):
         return f" [{self.settings['unit']}]" if self.settings["unit"] else ""
 
-    @property
-    def sigma(self):
-        """Return the standard deviation of the noise, or its bound from a pilot, or None."""
-        return self.settings["pilot"]["bound"] if self.settings["pilot"] else self.settings["sigma"]
-
-    @property
-    def delta(self):
-        """Return delta without the share that is spent on the bound on sigma."""
-        return self.settings["delta"] - (self.settings["pilot"] or {"delta": 0.0})["delta"]
-
     def rule(self, rng=None, **changes):
         """Return the rule of the experiment, which has not been advanced, or with other settings."""
         told, features = self.settings | changes, self.features
         if told["budget"]:
-            return gse(features, budget=told["budget"], sigma=self.sigma or 1.0, cost=self.cost)
-        how = {"delta": self.delta, "sigma": self.sigma, "floor": FLOOR}
+            return gse(features, budget=told["budget"], sigma=told["sigma"] or 1.0, cost=self.cost)
+        how = {"delta": told["delta"], "sigma": told["sigma"], "floor": FLOOR}
         if told["rule"] == "xy_static":
             return xy_static(features, **how, rng=np.random.default_rng(0) if rng is None else rng)
         return rage(features, **how, scale=None, cost=self.cost, accept=told["accept"])
@@ -209,25 +195,17 @@ class Experiment:
             return Lab(self.rule(), self.log, names=self.names, unit=self.settings["unit"])
 
     def standings(self, lab):
-        """Return the standings; if sigma is unknown, a bound on it comes from the first request."""
-        return lab.standings(sigma=None if self.sigma else FIRST)
-
-    def is_measured(self):
-        """Return whether there are measurements that were not taken back."""
-        return self.log.exists() and bool(logs.standing(logs.read(self.log)[0]))
+        """Return the standings; if sigma is unknown, a bound on it comes from replicates."""
+        return lab.standings(sigma=None if self.settings["sigma"] else REPLICATES)
 
     def check_unmeasured(self):
-        """Refuse to replace an experiment that has measurements."""
-        if self.is_measured():
+        """Refuse to replace an experiment that has measurements which were not taken back."""
+        if self.log.exists() and logs.standing(logs.read(self.log)[0]):
             raise ValueError(
                 f"The experiment in {self.folder.resolve()} has measurements and stays as it is: begin another "
                 "experiment with --folder NAME. To use these measurements there, empty the column ticket in copies of "
                 "measured_0001.csv and so on, and hand the copies over with the command tell."
             )
-
-    def begin_again(self):
-        """Put the log away, and return its new name."""
-        return self.log.rename(unused(self, "log_{}.jsonl")).name if self.log.exists() else ""
 
     def read(self, given, told=None):
         """Return the measurements in a file, of which there must be at least one, and none far from all others."""
@@ -244,28 +222,19 @@ class Experiment:
         return sample
 
     def check_columns(self, sample):
-        """Refuse a row of a file that describes another arm, and say which columns are only written in another way."""
-        file, rows, said = sample.table, dict(sample.table.rows), []
-        for key in [key for key in self.arms.described if key in file.columns]:
-            entries, texts, own = [*self.arms.described[key]], [row[key] for _, row in self._table.rows], file.own[key]
-            known, first = {*entries}, ""
+        """Refuse a row of a file whose columns describe another arm; a number or a word may be spelled otherwise."""
+        rows, file = dict(sample.table.rows), sample.table
+        for key in [key for key in self.arms.described if key in file.own]:
+            entries, own = [*self.arms.described[key]], file.own[key]
+            known = {*entries}
             for one in sample.rows:
-                text, known_text = rows[one.line][key], texts[one.arm]
-                if text in ("", known_text):
-                    continue
-                if not respelled(text, entries[one.arm], known):
+                text, known_text = rows[one.line][key], self.sheet.rows[one.arm][1][key]
+                if text not in ("", known_text) and not respelled(text, entries[one.arm], known):
                     raise ValueError(
                         f"{file.at(one.line)}: {own} of {self.names[one.arm]} is {text!r}, and {known_text!r} in the "
                         "table of arms: restore the cell if it was changed by mistake, or leave the row out if it was "
                         f"measured so, because another {own} is another arm"
                     )
-                first = first or f"{own} (line {one.line}: {text!r} for {known_text!r})"
-            said += [first] * bool(first)
-        if said:
-            warnings.warn(
-                f"{file.path} has entries in another form than the table of arms: {', '.join(said)}. They are the same",
-                stacklevel=2,
-            )
 
     def measure(self, number):
         return f"{number:.4g} {self.settings['unit']}".rstrip()
@@ -288,10 +257,10 @@ class Experiment:
         own columns, too, so that nobody must look up what an arm is.
         """
         arm, reward = self.columns
-        rows = self._table.rows
-        own = [key for key in self._table.columns if key not in (*COLUMNS, lowered(arm), lowered(reward))]
+        rows = self.sheet.rows
+        own = [key for key in self.sheet.own if key not in (*COLUMNS, lowered(arm), lowered(reward))]
         filled = [[self.names[k], *(rows[k][1][key] for key in own), ""] for k in arms]
-        names = [arm, *(self.spelled[key] for key in own), reward]
+        names = [arm, *(self.sheet.own[key] for key in own), reward]
         if tickets:
             names, filled = ["ticket", *names], [[ticket, *row] for ticket, row in zip(tickets, filled, strict=True)]
         if size := self.settings["plate"]:
@@ -299,7 +268,7 @@ class Experiment:
             names = ["plate", "well", *names]
             filled = [[i // size + 1, places[i % size], *row] for i, row in enumerate(filled)]
         text = io.StringIO()
-        csv.writer(text, delimiter=self._table.delimiter, lineterminator="\r\n").writerows([names, *filled])
+        csv.writer(text, delimiter=self.sheet.delimiter, lineterminator="\r\n").writerows([names, *filled])
         atomic_write(self.path(name), text.getvalue().encode("utf-8-sig"))
 
 
@@ -312,25 +281,11 @@ def import_(given, experiment):
         raise ValueError(f"{source.name} is the name of a file that the program writes: rename your table of arms.")
     data = source.read_bytes()
     read, arm = named(table(source, text := decoded(data, source)), None if given.number_arms else given.arm_column)
-    settings = {
-        "arms": source.name,
-        "arm_column": arm,
-        "number_arms": given.number_arms,
-        "reward_column": given.reward_column or "reward",
-        "unit": given.unit,
-        "rule": "gse" if given.budget else given.rule,
-        "delta": check_delta(given.delta),
-        "budget": given.budget,
-        "sigma": given.sigma,
-        "accept": given.accept or 0.0,
-        "cost": given.cost,
-        **{name: listed(getattr(given, name), read) for name in ("numbers", "codes", "ignore", "squares")},
-        "plate": given.plate,
-        "pilot": None,
-        "planned": None,
-        "table": text,
-        "sha256": sha256(data).hexdigest(),
-    }
+    unsaved = ("command", "file", "folder", "function")
+    settings = {name: value for name, value in vars(given).items() if name not in unsaved}
+    settings |= {name: listed(settings[name], read) for name in ("numbers", "codes", "ignore", "squares")}
+    settings |= {"arms": source.name, "arm_column": arm, "delta": check_delta(given.delta)}
+    settings |= {"rule": "gse" if given.budget else given.rule, "table": text, "sha256": sha256(data).hexdigest()}
     if given.rule != "rage" and (given.budget or given.cost or given.accept):
         raise ValueError(f"{given.rule} has no --budget, --cost or --accept: leave one of them out.")
     if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
@@ -338,7 +293,6 @@ def import_(given, experiment):
     tried = Experiment(source.parent, settings)
     if len(tried.names) == 1:
         raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
-    experiment.check_unmeasured()
     if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
         print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
     tried.announce()
@@ -351,7 +305,7 @@ def import_(given, experiment):
             try:
                 logs.check_same(experiment.log, logs.read(experiment.log)[0][0], lab.experiment)
             except ValueError:
-                experiment.begin_again()
+                experiment.log.rename(unused(experiment, "log_{}.jsonl"))
         experiment.write(**settings)
     understood(experiment, lab)
 
@@ -369,7 +323,7 @@ def _tied(described):
 
 def understood(experiment, lab):
     """Print how the arms were read, what is looked for, and the next command."""
-    arms, told, own, parts, bent = experiment.arms, experiment.settings, experiment.spelled, [], []
+    arms, told, own, parts, bent = experiment.arms, experiment.settings, experiment.sheet.own, [], []
     curved = {*map(lowered, told["squares"])}
     K, d = arms.features.shape
     print(f"{K} arms, from {arms.names[0]} to {arms.names[-1]}, {several(d, 'unknown number')}.")
@@ -413,27 +367,13 @@ def understood(experiment, lab):
 
 
 def pilot(given, experiment):
-    if experiment.is_measured():
-        raise ValueError(
-            "A pilot comes before all other measurements, and this experiment already has some: "
-            "the command undo takes back the last file."
-        )
     if given.file is None:
         return plan_pilot(experiment)
-    sample = experiment.read(given)
-    share = SHARE * experiment.settings["delta"]
-    bound, (squares, df, _) = sigma_upper(sample, share), within(sample)
-    sigma, rows = float(np.sqrt(squares / df)), int(sample.counts.sum())
-    found_here = {"file": given.file, "measurements": rows, "sigma": sigma, "bound": bound, "delta": share}
-    experiment.begin_again()
-    experiment.write(pilot=found_here, planned=None)
     lab = experiment.lab()
-    kept(experiment, sample, partial(lab.tell_history, planned=True))
-    print(f"{rows} measurements: sigma is about {experiment.measure(sigma)}, and at most {experiment.measure(bound)}.")
-    print(
-        f"The bound is wrong with probability {share:g}, which is a part of delta = {experiment.settings['delta']:g}."
-    )
-    print(f"{made(lab)} of them answer the first request. The others are used when later requests ask for their arms.")
+    sample = experiment.read(given, lab.all_told)
+    bound, spread = sigma_upper(sample, SHARE * experiment.settings["delta"]), deviation(sample)
+    take(experiment, lab, sample, extra=True)
+    print(f"sigma is about {experiment.measure(spread)}, and at most {experiment.measure(bound)}.")
     print(f"Next: plan --gap G, or ask{experiment.elsewhere}")
 
 
@@ -458,8 +398,8 @@ def in_order(experiment, wanted, rng):
 
 
 def plan_(given, experiment):
-    gap, sigma = given.gap, given.sigma or experiment.sigma
-    if gap is None or sigma is None:
+    gap, sigma = given.gap, given.sigma or experiment.settings["sigma"] or deviation(experiment.lab().all_told)
+    if gap is None or not sigma:
         raise ValueError(
             "A plan needs --gap G, the smallest lead of the best arm that matters to you, and the standard deviation "
             "of one measurement about its mean: give a guess as --sigma S, which only the plan uses, or make a pilot "
@@ -475,8 +415,7 @@ def plan_(given, experiment):
         rules[accepting] = lambda problem, rng: experiment.rule(accept=gap)
     how = {"sigma": sigma, "delta": told["delta"], "budget": told["budget"], "patience": 0.0}
     planned = plan(experiment.arms, gap=gap, rules=rules, runs=given.runs, **how)._replace(unit=told["unit"])
-    print("\n".join(guess_in_words(planned)))
-    print(rounded(planned).to_string())
+    print(planned)
     print(recommended(planned.table.drop(index=accepting, errors="ignore"), own))
     pulls = planned.table["pulls"].to_dict()
     if pulls.get(accepting, inf) < HELPS * pulls[own]:
@@ -522,9 +461,9 @@ def expected(experiment):
     told = experiment.settings
     if told["budget"]:
         return f"In all, at most {told['budget']:,} {'may be spent' if told['cost'] else 'measurements are made'}."
-    if plan := told["planned"]:
+    if plan := told.get("planned"):
         return f"About {plan['measurements']:,.0f} measurements are expected in all, if the lead is {plan['gap']:g}."
-    sigma = "" if experiment.sigma else " --sigma S"
+    sigma = "" if told["sigma"] else " --sigma S"
     return f"How many follow depends on the noise and on the lead of the best arm: see the command plan --gap G{sigma}."
 
 
@@ -566,7 +505,7 @@ def made(lab):
 
 def answer(experiment, lab):
     """Return the answer in words, with its guarantee and its conditions."""
-    told, own = experiment.settings, experiment.spelled
+    told, own = experiment.settings, experiment.sheet.own
     described = experiment.arms.described.loc[:, lambda columns: columns.nunique() > 1]
     best = described.iloc[lab.result.recommendation]
     row = ", ".join(f"{own[key]} {best[key]}" for key in described)
@@ -588,41 +527,33 @@ def answer(experiment, lab):
 
 def tell(given, experiment):
     lab = experiment.lab()
-    sample = experiment.read(given, lab.all_told)
-    told = kept(experiment, sample, partial(lab.tell, extra=given.extra))
-    if told.counted:
-        print(f"{told.counted:,} taken, {several(int(lab.all_told.counts.sum()), 'measurement')} in all.")
-    if told.without:
-        print(f"{several(told.without, 'row')} without a ticket: kept as extra measurements.")
+    take(experiment, lab, experiment.read(given, lab.all_told), given.extra)
     if lab.unused and lab.result is None:
         print(f"{several(lab.unused, 'measurement')} will answer later requests.")
     show(experiment, lab)
 
 
-def kept(experiment, sample, tell):
-    """Keep a copy of a file, and tell its measurements under the name of the copy."""
+def take(experiment, lab, sample, extra):
+    """Keep a copy of a file, tell its measurements under the name of the copy, and print what was taken."""
     copy = unused(experiment, "measured_{:04}.csv")
     atomic_write(copy, sample.content)
     sample.file = copy.name
     try:
-        told = tell(sample)
+        told = lab.tell(sample, extra=extra)
     except (ValueError, OSError):
         copy.unlink()
         raise
-    if told is not None and not told.counted:
-        copy.unlink()
-    return told
+    if not told.counted:
+        return copy.unlink()
+    print(f"{told.counted:,} taken, {several(int(lab.all_told.counts.sum()), 'measurement')} in all.")
+    if told.without:
+        print(f"{several(told.without, 'row')} without a ticket: kept as extra measurements.")
 
 
 def undo(given, experiment):
     lab = experiment.lab()
     said = lab.undo(given.reason)
     print(f"{whole(said)} Correct a file before you tell it again.")
-    if experiment.settings["pilot"] and lab.all_told is None:
-        put_away = experiment.begin_again()
-        experiment.write(pilot=None, planned=None)
-        print(f"That was the pilot: sigma is unknown again. The log is kept as {put_away}.")
-        lab = experiment.lab()
     show(experiment, lab)
 
 
@@ -664,13 +595,19 @@ def found(name, *folders):
     raise ValueError(f"There is no file {name}{': that is a folder' if Path(name).is_dir() else ''}.")
 
 
+def deviation(sample):
+    """Return the standard deviation of the replicates in a Sample, or 0.0 if there are none that differ."""
+    squares, df = (0.0, 0) if sample is None else squares_within(sample)
+    return sqrt(squares / max(df, 1))
+
+
 def lowered(name):
     return label(name).lower()
 
 
 def listed(texts, known):
     """Return the names of columns in options, each of which gives one column, or several with commas between them."""
-    names = [[text] if lowered(text) in known.columns else text.split(",") for text in texts]
+    names = [[text] if lowered(text) in known.own else text.split(",") for text in texts]
     return [name.strip() for some in names for name in some if name.strip()]
 
 
@@ -755,6 +692,7 @@ def parser():
     either.add_argument(
         "--accept",
         type=positive,
+        default=0.0,
         help="how far behind the best the answer may be; a larger value needs fewer measurements",
     )
     new.add_argument("--unit", default="", help="unit of the reward, such as mV")
@@ -768,7 +706,7 @@ def parser():
     either = new.add_mutually_exclusive_group()
     either.add_argument("--arm-column", default="", help="column with the name of the arm (default: the first)")
     either.add_argument("--number-arms", action="store_true", help="number the arms, because no column names them")
-    new.add_argument("--reward-column", default="", help="column with the result in your files (default: reward)")
+    new.add_argument("--reward-column", default="reward", help="column with the result in your files (reward)")
     new.add_argument("--plate", type=int, choices=tuple(ROWS), help="number of wells of a plate")
 
     new = command("pilot", pilot, "estimate sigma: without a file, write pilot.csv; with the file, read the results")

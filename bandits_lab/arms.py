@@ -28,9 +28,9 @@ NO_NAMES = "number the arms with --number-arms if no column names them"
 def named(found, arm):
     """Return a Table and the column that names its arms: `arm`, the first if it is "", or a new one if it is None."""
     if arm is None:
-        name = "number of the arm" if "arm" in found.columns else "arm"
+        name = "number of the arm" if "arm" in found.own else "arm"
         rows = [(line, {name: str(k)} | row) for k, (line, row) in enumerate(found.rows, start=1)]
-        return found._replace(columns=[name, *found.columns], rows=rows, own={name: name} | found.own), name
+        return found._replace(rows=rows, own={name: name} | found.own), name
     first = next(iter(found.own), "")
     read = [value(row[first], ".") or value(row[first], ",") for _, row in found.rows] if not arm else []
     if any(number and number % 1 for number in read) and None not in read:
@@ -79,15 +79,18 @@ def check_words(found, name):
         )
 
 
-def check_alike(found, arm, described):
-    """Refuse two arms with the same description."""
+def _alike(found, arm, described):
+    """Return what is wrong if arms have the same description, or an empty text."""
     alike = zip(found.rows, zip(*described.values(), strict=True), strict=True)
     lines = [(line, (row[arm], values)) for (line, row), values in alike]
-    for (before, (one, _)), (line, (other, _)) in _twice(lines, lambda row: row[1]):
-        raise ValueError(
-            f"{found.path}: {one!r} (line {before}) and {other!r} (line {line}) are alike in all columns: leave one "
-            "out, as repeated measurements belong into a file for tell, or add the column in which they differ"
-        )
+    pairs = [
+        f"{one!r} (line {before}) and {other!r} (line {line})"
+        for (before, (one, _)), (line, (other, _)) in _twice(lines, lambda row: row[1])
+    ]
+    return pairs and (
+        f"{'; '.join(pairs)} are alike in all columns: leave one out, as repeated measurements belong into a file for "
+        "tell, or add the column in which they differ"
+    )
 
 
 def _twice(rows, key):
@@ -130,7 +133,6 @@ def read_arms(
     codes: str | Sequence[str] = (),
     ignore: str | Sequence[str] = (),
     arm: str | None = "",
-    scale: bool = True,
 ) -> Arms:
     """Return the arms of a file, with features for a linear model.
 
@@ -143,16 +145,14 @@ def read_arms(
     arm : str or None, default ""
         The column that names the arms, if it is not the first. None numbers the arms 1, 2, ... in the order of the
         file, for a table in which no column names them.
-    scale : bool, default True
-        Whether numbers are scaled to [-1, 1], so that a coefficient is the effect of half the range. Leads, intervals
-        and answers do not depend on the scale.
 
     Returns
     -------
     Arms
         The `names`, the `features`, and the table as it was, `described`. The features are a column of ones, the
-        numbers, and a column of 0 and 1 for every word except the first of its column. A scaled feature has a name such
-        as "rpm (scaled)". A column that is the same for all arms is not a feature.
+        numbers, and a column of 0 and 1 for every word except the first of its column. A column that is the same for
+        all arms is not a feature. Numbers are scaled to [-1, 1], so that a coefficient is the effect of half the range,
+        and such a feature has a name such as "rpm (scaled)". Leads, intervals and answers do not depend on the scale.
 
     Raises
     ------
@@ -172,18 +172,16 @@ def read_arms(
     >>> _ = Path("arms.csv").write_text("vial;solvent;dose\\nA;water;0,5\\nB;ethanol;1,0\\nC;water;1,5\\n")
     >>> read_arms("arms.csv").features.to_numpy().tolist()
     [[1.0, 1.0, -1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
-    >>> read_arms("arms.csv", scale=False).features["dose"].tolist()
-    [0.5, 1.0, 1.5]
     """
     found, column = named(table(path), arm)
-    return arms_of(found, numbers, codes, ignore, column, scale)
+    return arms_of(found, numbers, codes, ignore, column)
 
 
-def arms_of(found: Table, numbers, codes, ignore, arm, scale=True) -> Arms:
+def arms_of(found: Table, numbers, codes, ignore, arm) -> Arms:
     """Return the arms of a Table, for the arguments of `read_arms`."""
     numbers, codes, ignore, given = (_listed(names) for names in (numbers, codes, ignore, arm))
     known = ", ".join(found.own.values()) or "none"
-    if unknown := sorted({*numbers, *codes, *ignore, *given} - {*found.columns, ""}):
+    if unknown := sorted({*numbers, *codes, *ignore, *given} - {*found.own, ""}):
         raise ValueError(f"{found.path} has no column {', '.join(map(repr, unknown))}; its columns are {known}")
     if twice := [name for name, times in Counter([*numbers, *codes, *ignore, *given]).items() if times > 1]:
         raise ValueError(f"column {twice[0]!r} is given twice, among names, numbers, codes and what is left out")
@@ -192,7 +190,7 @@ def arms_of(found: Table, numbers, codes, ignore, arm, scale=True) -> Arms:
             f"column {found.unnamed[0]} of {found.path} has no name: write one into line {found.first}, or delete it"
         )
     name = given[0]
-    columns = [column for column in found.columns if column not in (name, *ignore)]
+    columns = [column for column in found.own if column not in (name, *ignore)]
     if not columns or not found.rows:
         raise ValueError(f"{found.path} must have a column of names, another column, and a row for every arm")
     check_names(found, name)
@@ -214,25 +212,23 @@ def arms_of(found: Table, numbers, codes, ignore, arm, scale=True) -> Arms:
         else:
             codelike = _may_be_codes(values) or any(map(CODE.fullmatch, texts[column]))
             unsaid += [found.own[column]] * (column not in numbers and codelike)
-            new = _slope(column, np.array(values), scale)
+            new = _slope(column, np.array(values))
         for feature in features.keys() & new.keys():
             raise ValueError(f"{found.path} gives two features the name {feature!r}: rename a column")
         features |= {feature: values.astype(float) for feature, values in new.items()}
-    if unsaid:
-        raise ValueError(
-            f"{found.path}: the few whole numbers of {', '.join(map(repr, unsaid))} may be quantities or codes: give "
-            f"{typed('--numbers', *unsaid)} if equal steps have equal effects, or {typed('--codes', *unsaid)} if they "
-            "stand for categories"
-        )
-    check_alike(found, name, described)
+    asked = unsaid and (
+        f"the few whole numbers of {', '.join(map(repr, unsaid))} may be quantities or codes: give "
+        f"{typed('--numbers', *unsaid)} if equal steps have equal effects, or {typed('--codes', *unsaid)} if they "
+        "stand for categories"
+    )
+    if wrong := [text for text in (asked, _alike(found, name, described)) if text]:
+        raise ValueError(f"{found.path}: {'. Also, '.join(wrong)}")
     names = [row[name] for _, row in found.rows]
     return Arms(names, pd.DataFrame(features, index=names), pd.DataFrame(described, index=names))
 
 
 def _listed(given):
     listed = [given] if isinstance(given, str) or np.ndim(given) == 0 else list(given)
-    if wrong := [name for name in listed if not isinstance(name, str)]:
-        raise ValueError(f"columns must be given by their names; got {wrong[0]!r}")
     return [label(name).lower() for name in listed]
 
 
@@ -251,13 +247,11 @@ def _numbers(found, column, read, sure):
     return None if wrong else values
 
 
-def _slope(name, values, scale):
+def _slope(name, values):
     """Return {feature: column} of numbers, which is empty if they are all the same."""
     low, high = values.min(), values.max()
     if low == high:
         return {}
-    if not scale:
-        return {name: values}
     half = high / 2 - low / 2
     return {f"{name}{SCALED}": (values - (low / 2 + high / 2)) / half}
 

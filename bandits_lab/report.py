@@ -57,16 +57,11 @@ def _p(text):
 def _settings(experiment):
     rows = {name.replace("_", " "): value for name, value in experiment.settings.items() if value}
     del rows["table"], rows["sha256"]
-    if found := rows.pop("pilot", None):
-        rows["pilot"] = (
-            f"{found['measurements']} measurements in {found['file']}: sigma is about "
-            f"{experiment.measure(found['sigma'])}, at most {experiment.measure(found['bound'])}"
-        )
     if planned := rows.pop("planned", None):
         rows["plan"] = f"about {planned['measurements']:,.0f} measurements if the lead is {planned['gap']:g}"
-    cells = ((name, ", ".join(value) if isinstance(value, list) else str(value)) for name, value in rows.items())
-    lines = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in cells)
-    return _section("Settings", f"<table>{lines}</table>{_p(f'The log of all measurements is {experiment.log.name}.')}")
+    told = {name: ", ".join(value) if isinstance(value, list) else str(value) for name, value in rows.items()}
+    table = pd.Series(told).to_frame().to_html(header=False, border=0)
+    return _section("Settings", table + _p(f"The log of all measurements is {experiment.log.name}."))
 
 
 def _standings(known, unit):
@@ -124,7 +119,7 @@ def _model(experiment, lab):
     title = "Does the model fit?"
     if not lab.log:
         return _section(title, _p("Nothing was measured yet."))
-    found = parts(diagnose(experiment.features, total(lab.log), experiment.sigma, names=experiment.names))
+    found = parts(diagnose(experiment.features, total(lab.log), experiment.settings["sigma"], names=experiment.names))
     texts = (f"<p><strong>{name.capitalize()}</strong>: {escape(text)}</p>" for name, text in found.items())
     return _section(title, "".join(texts))
 

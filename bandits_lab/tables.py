@@ -56,7 +56,6 @@ def typed(option, *names):
 class Table(NamedTuple):
     """The content of a file, with column names in lower case."""
 
-    columns: list[str]
     rows: list[tuple[int, dict[str, str]]]  # (line, {column: text})
     delimiter: str
     own: dict[str, str]  # {column: its name as in the file}
@@ -102,7 +101,7 @@ def table(path, text=None):
             f"line {first} of {path} has numbers like those below: insert a line with the names of the columns above "
             "it; or, if these are the names, begin each with a letter"
         )
-    return Table([*own], found, delimiter, own, unnamed, str(path), first)
+    return Table(found, delimiter, own, unnamed, str(path), first)
 
 
 def _number(text):
@@ -158,23 +157,13 @@ def decoded(data, path):
     """Return the text of the bytes of a file in UTF-8, UTF-16 or the Western code page."""
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%PDF")):
         raise ValueError(f"{path} is a workbook or document, not a csv: save the sheet as CSV UTF-8")
-    encodings = ["utf-8-sig", "cp1252"]
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encodings = ["utf-16"]
-    elif 4 * data.count(0) > len(data):
-        even, odd = data[: len(data) // 2 * 2][::2], data[1::2]
-        encodings = ["utf-16-le" if odd.count(0) > even.count(0) else "utf-16-be"]
-    for encoding in encodings:
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
         try:
-            text = data.decode(encoding)
+            return data.decode(encoding)
         except UnicodeDecodeError as error:
-            wrong = error.start, f"this is not text in {encoding}"
-            continue
-        if encoding != "cp1252" or not (mixed := re.search(rb"[\xc2\xc3][\x80-\xbf]", data)):
-            return text
-        wrong = mixed.start(), "letters are in UTF-8 here, and in another encoding elsewhere"
-    line = data[: wrong[0]].count(b"\n") + 1
-    raise ValueError(f"line {line} of {path}: {wrong[1]}: correct the letters, and save the file as CSV UTF-8")
+            line, wrong = data[: error.start].count(b"\n") + 1, f"this is not text in {encoding}"
+    raise ValueError(f"line {line} of {path}: {wrong}: correct the letters, and save the file as CSV UTF-8")
 
 
 def value(text, mark):

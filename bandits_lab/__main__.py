@@ -13,12 +13,14 @@ import re
 import sys
 import warnings
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, wraps
 from hashlib import sha256
 from math import ceil, inf, sqrt
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
+import joblib
 import numpy as np
 import pandas as pd
 
@@ -33,6 +35,7 @@ from bandits_lab.planning import duration, plan
 from bandits_lab.plate_layout import ROWS, plates, wells
 from bandits_lab.tables import Numbers, decoded, label, respelled, table, typed
 from bandits_lib.checks import check_delta
+from bandits_lib.design import Design, frank_wolfe_design, xy_design
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import rage, xy_static
@@ -161,38 +164,55 @@ class Experiment:
     def in_unit(self):
         return f" [{self.settings['unit']}]" if self.settings["unit"] else ""
 
-    def rule(self, rng=None, **changes):
+    def rule(self, rng=None, *, stored=False, **changes):
         """Return the rule of the experiment, which has not been advanced, or with other settings."""
-        told, features = self.settings | changes, self.features
+        told, features, keep = self.settings | changes, self.features, self.stored if stored else lambda design: design
         if told["budget"]:
             return gse(features, budget=told["budget"], sigma=told["sigma"] or 1.0, cost=self.cost)
         how = {"delta": told["delta"], "sigma": told["sigma"], "floor": FLOOR}
         if told["rule"] == "xy_static":
-            return xy_static(features, **how, rng=np.random.default_rng(0) if rng is None else rng)
-        return rage(features, **how, scale=None, cost=self.cost, accept=told["accept"])
+            rng = np.random.default_rng(0) if rng is None else rng
+            return xy_static(features, **how, design=keep(frank_wolfe_design), rng=rng)
+        return rage(features, **how, design=keep(xy_design), scale=None, cost=self.cost, accept=told["accept"])
 
-    def announce(self):
-        """Say on stderr that a long computation begins."""
+    def stored(self, design):
+        """Return a solver that keeps large designs in files of the folder, which may be deleted.
+
+        A file that cannot be written or read is one that is not there.
+        """
         K, r = self.features.shape
         entries = r * (r + 1) / 2
-        if not self.settings["budget"] and (seconds := SECONDS * K * entries * min(K, entries)) > LONG:
+        if (seconds := SECONDS * K * entries * min(K, entries)) <= LONG:
+            return design
+
+        @wraps(design)
+        def found(arms, directions):
+            path = self.path(f"design_{joblib.hash((design.__name__, arms, directions))}.npz")
+            with suppress(OSError, ValueError, KeyError, BadZipFile), np.load(path) as kept:
+                return Design(*(kept[name][()] for name in Design._fields))
             print(
                 f"Computing a design of {several(K, 'arm')} with {several(r, 'unknown number')}: seconds if nearly all "
                 f"combinations of words are there and no numbers, otherwise up to about {duration(seconds)}.",
                 file=sys.stderr,
                 flush=True,
             )
+            made, data = design(arms, directions), io.BytesIO()
+            np.savez(data, **made._asdict())
+            with suppress(OSError):
+                atomic_write(path, data.getvalue(), parents=True)
+            return made
+
+        return found
 
     def lab(self, again=False):
         """Return the Lab, which begins its log with the first record that it writes.
 
         Warnings that the log has given before are given once more only if `again` says so.
         """
-        self.announce()
         with warnings.catch_warnings():
             for category in (SigmaWarning, DriftWarning, LinearityWarning):
                 warnings.simplefilter("always" if again else "ignore", category)
-            return Lab(self.rule(), self.log, names=self.names, unit=self.settings["unit"])
+            return Lab(self.rule(stored=True), self.log, names=self.names, unit=self.settings["unit"])
 
     def standings(self, lab):
         """Return the standings; if sigma is unknown, a bound on it comes from replicates."""
@@ -290,13 +310,12 @@ def import_(given, experiment):
         raise ValueError(f"{given.rule} has no --budget, --cost or --accept: leave one of them out.")
     if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
         raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
-    tried = Experiment(source.parent, settings)
-    if len(tried.names) == 1:
+    experiment.settings = settings
+    if len(experiment.names) == 1:
         raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
     if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
         print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
-    tried.announce()
-    lab = Lab(tried.rule(), names=tried.names, unit=given.unit)
+    lab = Lab(experiment.rule(stored=True), names=experiment.names, unit=given.unit)
     # Whatever is refused is refused before this line, so that a refusal leaves nothing behind.
     experiment.folder.mkdir(parents=True, exist_ok=True)
     with locked(experiment.path(SETTINGS)):
@@ -306,7 +325,7 @@ def import_(given, experiment):
                 logs.check_same(experiment.log, logs.read(experiment.log)[0][0], lab.experiment)
             except ValueError:
                 experiment.log.rename(unused(experiment, "log_{}.jsonl"))
-        experiment.write(**settings)
+        experiment.write()
     understood(experiment, lab)
 
 

@@ -80,15 +80,13 @@ def identify(algorithm):
 
 
 def describe(value):
-    """Return a value as JSON holds it: numbers, texts, lists and dicts; a function or an object as its name."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, dict):
-        return {str(key): describe(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [describe(item) for item in value]
+    """Return a value as JSON holds it; an array as lists, and a function or another object as its name."""
+    return json.loads(json.dumps(value, default=_plain))
+
+
+def _plain(value):
     if hasattr(value, "__array__"):
-        return describe(np.asarray(value).tolist())
+        return np.asarray(value).tolist()
     named = value if hasattr(value, "__qualname__") and not inspect.isgenerator(value) else type(value)
     return f"{named.__module__}.{named.__qualname__}"
 

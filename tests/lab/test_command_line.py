@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from contextlib import redirect_stdout
+from functools import wraps
 from html import escape
 from pathlib import Path
 
@@ -262,15 +263,30 @@ def test_compiling_is_announced_before_it_begins(folder, capsys, monkeypatch):
     assert not capsys.readouterr().err
 
 
-def test_a_long_design_is_announced_before_it_begins(folder, capsys, monkeypatch):
-    def interrupted(*_, **__):
+def test_a_long_design_is_announced_before_it_begins_and_computed_once(folder, run, capsys, monkeypatch):
+    def interrupted(arms, directions):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command_line, "LONG", 0.0)
-    monkeypatch.setattr(command_line, "Lab", interrupted)
-    assert main(IMPORT) == 130 and [path.name for path in folder.iterdir()] == ["Arme.csv"]
-    said = capsys.readouterr().err
-    assert said.startswith("Computing a design of 40 arms with 5 unknown numbers: seconds if ") and "1 second" in said
+    with monkeypatch.context() as patched:
+        patched.setattr(command_line, "xy_design", interrupted)
+        assert main(IMPORT) == 130 and [path.name for path in folder.iterdir()] == ["Arme.csv"]
+        said = capsys.readouterr().err
+        assert (
+            said.startswith("Computing a design of 40 arms with 5 unknown numbers: seconds if ") and "1 second" in said
+        )
+    run(*IMPORT)
+    (kept,) = folder.glob("design_*.npz")
+    with monkeypatch.context() as patched:
+        patched.setattr(command_line, "xy_design", wraps(command_line.xy_design)(interrupted))
+        first = run("ask")
+        kept.chmod(0o444)
+        assert run("ask").endswith(first.partition("wanted")[2])
+        kept.write_bytes(kept.read_bytes()[:200])
+        run("ask", code=130)
+    kept.unlink()
+    kept.mkdir()  # a file that cannot be written
+    assert run("ask").endswith(first.partition("wanted")[2])
 
 
 def test_settings_that_are_no_json_are_named(folder, run):

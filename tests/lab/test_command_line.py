@@ -339,12 +339,6 @@ def told_parts(folder):
     return len(tickets) // 10
 
 
-@pytest.mark.slow
-def test_a_kill_at_any_write_of_tell_loses_nothing_and_counts_nothing_twice(killed_at_every_write):
-    script = "from test_command_line import tell_part as work, told_parts as found"
-    assert killed_at_every_write(script) >= 4  # the copy, the log, the form, and their replacements
-
-
 KILLS = """
 import os, random, shutil, signal, sys, time
 from pathlib import Path

@@ -5,14 +5,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import linprog, minimize
 
 from bandits_lab import planning
 from bandits_lab.arms import read_arms
 from bandits_lab.planning import plan
 from bandits_lib import LinearBandit, Result, monte_carlo, play
-from bandits_lib.complexity import characteristic_time, closest, hardest, lower_bound
-from bandits_lib.design import xy_design
+from bandits_lib.complexity import hardest, lower_bound
 from bandits_lib.fixed_budget import gse, linucb
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.rules import NAMES
@@ -164,55 +162,3 @@ def test_what_cannot_be_planned_is_refused_before_any_run(message, options, monk
     monkeypatch.setattr(planning, "_timed", None)
     with pytest.raises(ValueError, match=message):
         plan(**{"arms": np.eye(3), "gap": 1.0} | options)
-
-
-# --- the guess that stands for a smallest gap
-
-PAGES = np.array([[1, *head, *rest] for head in ((0, 0), (1, 0), (0, 1)) for rest in np.ndindex(2, 2)], dtype=float)
-CLOUD = np.random.default_rng(0).normal(size=(15, 3))
-SETS = {"basis": np.eye(4), "pages": PAGES, "cloud": CLOUD, "line": np.column_stack([np.ones(5), np.arange(5.0)])}
-
-
-def most(items, leads_of):
-    """No parameter takes longer: the time if each gap were, by itself, the least that any parameter allows."""
-    times = []
-    for leads in leads_of:
-        free, enough = [(None, None)] * leads.shape[1], -0.5 * np.ones(len(leads))
-        least = [linprog(lead, A_ub=-leads, b_ub=enough, bounds=free) for lead in leads]
-        if all(found.success for found in least):
-            times.append(2 * xy_design(items, leads / np.array([found.fun for found in least])[:, None]).value)
-    return max(times)
-
-
-@pytest.mark.parametrize("items", SETS.values(), ids=SETS)
-def test_the_guess_has_the_least_gaps_and_takes_longest(items):
-    """Against a general solver; where there is no solution, the item is a mixture of the others."""
-    all_leads = [items[best] - np.delete(items, best, axis=0) for best in range(len(items))]
-    times = []
-    for best, leads in enumerate(all_leads):
-        if (theta := closest(items, best, 0.5)) is None:
-            end = np.append(np.zeros(leads.shape[1]), 1.0)
-            assert linprog(np.zeros(len(leads)), A_eq=np.vstack([leads.T, np.ones(len(leads))]), b_eq=end).success
-            continue
-        gaps = leads @ theta
-        assert gaps.min() == pytest.approx(0.5)
-        enough = {"type": "ineq", "fun": lambda x, leads=leads: leads @ x - 0.5}
-        other = minimize(lambda x, leads=leads: np.sum((leads @ x) ** 2), theta * 1.5, constraints=enough)
-        assert np.sum(gaps**2) <= other.fun * (1 + 1e-6)
-        times.append(characteristic_time(items, theta=theta))
-    found, bound = hardest(items, gap=0.5).time, most(items, all_leads)
-    assert found == pytest.approx(max(times), rel=2e-3) and bound / 1.5 < found <= bound * 1.002
-    if items is not CLOUD:
-        assert found == pytest.approx(bound, rel=2e-3)
-
-
-def test_units_and_noise_of_the_guess():
-    units = np.array([1e-2, 1.0, 1e2])
-    one, other = hardest(CLOUD, gap=0.3), hardest(CLOUD * units, gap=0.3)
-    assert one.best == other.best and one.time == pytest.approx(other.time, rel=2e-3)
-    np.testing.assert_allclose(CLOUD @ one.theta, CLOUD * units @ other.theta, rtol=1e-6, atol=1e-6)
-    for gap in (1e-6, 1e6):
-        np.testing.assert_allclose(hardest(CLOUD, gap=1.0).theta * gap, hardest(CLOUD, gap=gap).theta, rtol=1e-9)
-    assert np.ptp(np.sort(hardest(np.eye(5), gap=0.2).theta)[:-1]) < 1e-12
-    quiet, noisy = hardest(np.eye(4), gap=1.0), hardest(np.eye(4), gap=1.0, sigma=np.array([1.0, 1, 10, 1]))
-    assert noisy.best == 2 and noisy.time > quiet.time

@@ -310,7 +310,7 @@ def import_(given, experiment):
         raise ValueError(f"{given.rule} has no --budget, --cost or --accept: leave one of them out.")
     if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
         raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
-    experiment.settings = settings
+    experiment.settings, experiment.sheet = settings, read
     if len(experiment.names) == 1:
         raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
     if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):

@@ -164,8 +164,9 @@ def _cells(row):
     least = "at least " if row["cut"] else ""
     if not row["runs"]:
         return dict.fromkeys(("measurements", "nine in ten", "wrong", "requests"), "not played")
+    between = f" ({row['low']:,.0f} to {row['high']:,.0f})" if row["low"] < row["high"] < np.inf else ""
     return {
-        "measurements": f"{least}{row['pulls']:,.0f}",
+        "measurements": f"{least}{row['pulls']:,.0f}{between}",
         "nine in ten": f"{least}{row['nine_in_ten']:,.0f}",
         "wrong": f"{round(row['wrong'] * ended)} of {ended}" if ended else "?",
         "requests": f"{row['requests']:,.0f}" if ended else "?",

@@ -65,18 +65,6 @@ OPTIONS = {  # what messages of the library name, and what a user of the command
     "`diagnose`": "the command report",
 }
 
-STEPS = """an experiment, step by step:
-  import arms.csv     read the arms: a csv with one row for each arm; the first column is the name of the arm
-  pilot               only if you want a plan and do not know sigma: write pilot.csv; fill it, then run: pilot pilot.csv
-  plan --gap G        say how many measurements to expect, if G is the smallest difference that matters to you
-  ask                 say what to measure now; write the rewards into to_measure.csv, one row per measurement
-  tell to_measure.csv hand over all or some of the results, and read what comes next, or the answer
-  standings           say which arm leads, and which may still be the best
-  report              write everything on one page, report.html
-  undo "reason"       take back the last file
-
-Every command works in the current folder, or in the folder given with --folder. COMMAND --help lists its options."""
-
 
 class Experiment:
     """An experiment in a folder with settings, a csv of arms and a log."""
@@ -687,8 +675,10 @@ def whole_number(text):
 
 def parser():
     about = "Find the best of many things with few measurements."
-    top = Parser("python -m bandits_lab", description=about, epilog=STEPS)
-    top.formatter_class = argparse.RawDescriptionHelpFormatter
+    more = (
+        "A folder is an experiment: the current one, or the one given with --folder. COMMAND --help lists the options."
+    )
+    top = Parser("python -m bandits_lab", description=about, epilog=more)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name, function, said):
@@ -699,8 +689,8 @@ def parser():
         new.set_defaults(function=function)
         return new
 
-    new = command("import", import_, "read a csv of arms and begin an experiment")
-    new.add_argument("file", help="csv with a row for each arm; the first column is its name")
+    new = command("import", import_, "read the arms from a csv with a row for each, and begin an experiment")
+    new.add_argument("file", help="csv with a row for each arm; the first column is the name of the arm")
     new.add_argument("--delta", type=number, default=0.05, help="largest probability of a wrong answer (0.05)")
     new.add_argument(
         "--rule", choices=("rage", "xy_static"), default="rage", help="plan says which one needs fewer measurements"
@@ -728,7 +718,7 @@ def parser():
     new.add_argument("--reward-column", default="reward", help="column with the result in your files (reward)")
     new.add_argument("--plate", type=int, choices=tuple(ROWS), help="number of wells of a plate")
 
-    new = command("pilot", pilot, "estimate sigma: without a file, write pilot.csv; with the file, read the results")
+    new = command("pilot", pilot, f"only for a plan without sigma: write {PILOT}; fill it, then give pilot {PILOT}")
     new.add_argument("file", nargs="?")
     new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")
 
@@ -737,8 +727,8 @@ def parser():
     new.add_argument("--sigma", type=positive, help="a guess of the noise, used only for the plan")
     new.add_argument("--runs", type=whole_number, default=100, help="number of simulated experiments (100)")
 
-    command("ask", ask, f"say what to measure now, and write {FORM}")
-    new = command("tell", tell, "hand over a csv with some or all of the measurements asked for")
+    command("ask", ask, f"say what to measure now, and write {FORM} for the rewards, a row for each measurement")
+    new = command("tell", tell, "hand over some or all of the results, and read what comes next, or the answer")
     new.add_argument("file")
     new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")
     new.add_argument("--extra", action="store_true", help="take more rows of an arm than were asked for")
@@ -746,7 +736,7 @@ def parser():
     new = command("undo", undo, "take back the last file")
     new.add_argument("reason", nargs="?", default="", help="the reason, for the log")
     command("standings", standings, "say which arm leads, and which may still be the best")
-    command("report", report, f"write {REPORT}")
+    command("report", report, f"write everything on one page, {REPORT}")
     return top
 
 

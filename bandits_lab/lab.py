@@ -254,7 +254,7 @@ class Lab:
         self._look()
         return told
 
-    def tell_history(self, samples: Sample | Iterable[Sample], *, planned: bool = False) -> Told:
+    def tell_history(self, samples: Sample | Iterable[Sample], *, planned: bool = False) -> None:
         """Hand over measurements made before the experiment, each of which answers one request for its arm.
 
         Parameters
@@ -265,11 +265,6 @@ class Lab:
         planned : bool, default False
             Whether the number of pulls of every sum was fixed before the first of its pulls. Sums need that; those of a
             log have it.
-
-        Returns
-        -------
-        Told
-            As for `tell`.
 
         Raises
         ------
@@ -294,17 +289,15 @@ class Lab:
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
-        >>> lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True).counted
-        3
+        >>> lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
         >>> lab.ask().tolist()
         [76, 76]
         """
         parts = [samples] if isinstance(samples, Sample) or not isinstance(samples, Iterable) else samples
         with self._writing():
             rows = [row for part in parts for row in self._rows(part)]
-            told = self._hand_over(rows, samples, lambda new: _check_planned(new, planned))
+            self._hand_over(rows, samples, lambda new: _check_planned(new, planned))
         self._look()
-        return told
 
     def undo(self, reason: str = "") -> str:
         """Take back the measurements that were told last.

@@ -244,6 +244,7 @@ def test_where_linearity_assumes_nothing_nothing_is_said_and_duplicates_hide_not
     assert "the means of all 2 measured arms" in text and "can hardly be seen" in more
 
 
+@pytest.mark.slow
 def test_scales_and_noise_of_each_arm_do_not_matter():
     """With sigma per arm the fit is weighted; below one bound for all the noisy arm hides the others, which is said."""
     for scale in (1e-6, 1.0, 1e6):

@@ -77,6 +77,7 @@ def three_of_each(problem, rng):
     return Result(int(np.argmax(sample.sums)))
 
 
+@pytest.mark.slow
 def test_a_rule_of_ones_own_is_planned_and_other_processes_change_nothing():
     tables = [plan(np.eye(3), gap=5.0, rules={"mine": three_of_each}, runs=4, n_jobs=n, **QUIET).table for n in (1, 2)]
     pd.testing.assert_frame_equal(*tables)

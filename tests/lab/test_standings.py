@@ -86,6 +86,7 @@ def test_the_arguments_are_those_of_the_rule_unless_others_are_given():
     assert "(given here)" in repr(narrow)
 
 
+@pytest.mark.slow
 def test_the_lead_is_that_of_the_answer_over_the_best_of_the_others_and_covers_in_any_unit():
     """GSE keeps what looks good; the true lead is outside in at most binomial(.05)."""
     missed = proved = 0

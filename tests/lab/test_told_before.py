@@ -125,6 +125,7 @@ def test_a_reward_far_from_all_others_is_asked_about():
         Lab(large(np.eye(3))).tell_history(Sample.of([k % 3], [800.0 + k if k != 11 else 8100.0], 3) for k in range(12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["standard_normal", "standard_exponential", "laplace"])
 def test_honest_rewards_are_not_asked_about(law):
     rng = np.random.default_rng(1)

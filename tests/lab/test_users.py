@@ -117,12 +117,14 @@ def careless(bench):
     bench.finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("play", "option"), [(forget, {}), (careless, {"floor": 0.5})])
 def test_a_measurement_lost_or_counted_twice_is_reported(play, option, monkeypatch):
     monkeypatch.setitem(KINDS, "bad", User(play, option))
     assert (simulate_users(3, kinds=["bad"])["lost"] == 24).all()
 
 
+@pytest.mark.slow
 def test_without_tickets_and_digests_files_read_twice_would_count_twice(monkeypatch):
     monkeypatch.setattr(Lab, "_new", lambda lab, rows, sha256: list(rows))
     assert (simulate_users(3, kinds=["parts told twice"])["lost"] > 0).all()

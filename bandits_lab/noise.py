@@ -262,10 +262,9 @@ def sigma_upper(sample: Sample, delta: float) -> float:
     first batch of a rule is such a pilot; its later batches are not. By a union bound, `rage(arms,
     sigma=sigma_upper(pilot, share * delta), delta=(1 - share) * delta)` is wrong with probability at most delta. Tell
     the rule the sums of the pilot, `lab.tell_history(pilot, planned=True)`, or nothing of it: for Gaussian noise the
-    sum of an arm is independent of the squares within it, and thus of the bound. The command line hands over single
-    readings. Given the bound, every fixed linear function of them is still sub-Gaussian with a sigma of at most the
-    bound, so the first phase of a rule is as sure; this is not proved for later phases, whose designs depend on earlier
-    readings. If the noise differs between arms, bound each arm with a share of delta.
+    sum of an arm is independent of the squares within it, and thus of the bound. If the noise differs between arms,
+    bound each arm with a share of delta. `rage` and `xy_static` also take sigma=None and learn it from all replicates,
+    as the command line does; the command pilot uses the bound as a hint for the user only.
 
     References
     ----------

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -98,6 +99,13 @@ def test_the_table_of_rules_is_the_librarys():
 
 def test_the_number_of_rules_is_the_librarys():
     assert f"All {len(rules_for())} rules" in README
+
+
+def test_the_counted_rows_of_other_papers_are_those_of_the_table():
+    rows = pd.read_csv(ROOT / "figures" / "companion" / "other_papers.csv")
+    close = rows["apart"].abs() <= 3
+    assert rows.loc[~close, "reason"].notna().all()
+    assert f"In {close.sum()} of its {len(rows)} rows the two differ by at most three standard errors" in README
 
 
 def test_the_names_of_rules_are_those_of_the_pictures():

@@ -302,6 +302,7 @@ def _phase_bound(arms, items, gaps, t, delta, sigma, epsilon):
 # parameters that take at most 8 % longer. If there are many items, `hardest` looks at MOST of them.
 
 ROUNDING = 1e-10  # a singular value that counts as zero, relative to the largest
+DECIMALS = 12  # kept of an effect of a feature, relative to the largest
 FEASIBLE = 1e-8  # residual of nonnegative least squares below which no parameter makes the item best
 REGULAR = 0.01  # share of the G-optimal design in the designs that give bounds
 MOST = 20  # items for which the characteristic time is computed
@@ -335,7 +336,11 @@ def closest(items, best, gap):
         return None
     x = across.T @ solution / (1 - least * solution.sum())
     smallest = (across @ x).min()
-    return None if smallest <= 0 else gap / smallest * (axes[kept].T @ (x / sizes[kept])) / units
+    if smallest <= 0:
+        return None
+    effects = gap / smallest * (axes[kept].T @ (x / sizes[kept]))
+    scale = 2.0 ** np.ceil(np.log2(np.abs(effects).max()))
+    return np.round(effects / scale, DECIMALS) * scale / units  # the last digits differ between processors
 
 
 def hardest(arms, *, gap, sigma=1.0):

@@ -204,3 +204,12 @@ def test_units_and_noise_of_the_guess():
     assert np.ptp(np.sort(hardest(np.eye(5), gap=0.2).theta)[:-1]) < 1e-12
     quiet, noisy = hardest(np.eye(4), gap=1.0), hardest(np.eye(4), gap=1.0, sigma=np.array([1.0, 1, 10, 1]))
     assert noisy.best == 2 and noisy.time > quiet.time
+
+
+def test_the_guess_has_no_digits_that_depend_on_rounding_errors():
+    features = np.random.default_rng(0).integers(0, 3, (12, 5)).astype(float)
+    thetas = set()
+    for seed in range(20):  # another order of the rows has other rounding errors
+        order = np.random.default_rng(seed).permutation(12)
+        thetas.add(tuple(closest(features[order], int(np.argmax(order == 5)), 0.04)))
+    assert len(thetas) == 1

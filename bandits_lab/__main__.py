@@ -59,6 +59,7 @@ SECONDS, LONG = 2e-7, 5.0  # of a design, per unit of its size; seconds from whi
 OPTIONS = {  # what messages of the library name, and what a user of the command line types instead
     "extra=True": "--extra",
     "sigma=": "--sigma ",
+    "Pass sigma,": "Import again with --sigma S,",
     "columns=": "--reward-column of the command import",
     "`sigma_upper`": "the command pilot",
     "`pilot_size`": "the command pilot",
@@ -298,6 +299,11 @@ def import_(given, experiment):
         raise ValueError(f"{given.rule} has no --budget, --cost or --accept: leave one of them out.")
     if lowered(settings["arm_column"]) == lowered(settings["reward_column"]):
         raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
+    taken = ("", "ticket", "count", *("plate", "well") * bool(given.plate))
+    if (name := next((name for name in (arm, given.reward_column) if lowered(name) in taken), None)) is not None:
+        raise ValueError(
+            f"A column of the arm or the reward cannot be named {name!r}, as the form has its own: rename it."
+        )
     experiment.settings, experiment.sheet = settings, read
     if len(experiment.names) == 1:
         raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
@@ -308,12 +314,15 @@ def import_(given, experiment):
     experiment.folder.mkdir(parents=True, exist_ok=True)
     with locked(experiment.path(SETTINGS)):
         experiment.check_unmeasured()
+        other = False
         if experiment.log.exists():
             try:
                 logs.check_same(experiment.log, logs.read(experiment.log)[0][0], lab.experiment)
             except ValueError:
-                experiment.log.rename(unused(experiment, "log_{}.jsonl"))
-        experiment.write()
+                other = True
+        experiment.write()  # if the disk is full, the log stays where it is, with its tickets
+        if other:
+            experiment.log.rename(unused(experiment, "log_{}.jsonl"))
     understood(experiment, lab)
 
 

@@ -174,7 +174,7 @@ class Watch:
         bounds = [self.sigma] * (self.sigma > 0)
         if self.inside_df >= DRIFT_DF and self.inside > 0:
             bounds.append(sqrt(self.inside / self.inside_df * (1 + DRIFT_SLACK / sqrt(self.inside_df))))
-        if not bounds or log_evidence(self.parts, self.between / min(bounds) ** 2) <= -log(ALPHA):
+        if not bounds or log_evidence(self.parts, self.between / min(bounds) / min(bounds)) <= -log(ALPHA):
             return 0.0
         return sqrt(self.between / max(self.parts - len(self.pulled), 1)) / min(bounds)
 

@@ -195,7 +195,7 @@ def check_budget(budget, least, why, name="budget"):
     """Return a whole number of pulls from `least` to 2^62 as an int; `why` explains the smallest number."""
     number = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool)
     if not number or budget % 1 or not least <= budget <= MOST:
-        hint = ": raise it" if number and budget < least else ""
+        hint = ": raise it" if number and budget < least else ": lower it" if number and budget > MOST else ""
         raise ValueError(f"{name} must be a whole number of pulls, at least {least} here ({why}); got {budget}{hint}")
     return int(budget)
 

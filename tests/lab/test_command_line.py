@@ -183,6 +183,7 @@ def test_surplus_measurements_answer_later_requests(folder, run):
     assert told(folder) == 2 * first and f"{first} rows without a ticket: kept as extra measurements" in said
     assert f"{2 * first} rows were told before" in run("tell", "day.csv")
     assert told(folder) == 2 * first
+    assert [path.name for path in folder.glob("measured_*")] == ["measured_0001.csv"]
 
 
 def test_columns_plates_and_costs(folder, run):
@@ -197,8 +198,9 @@ def test_columns_plates_and_costs(folder, run):
     assert "preis: cost of a measurement, 1 to 3" in said
     run("ask", "--folder", "lab")
     form = folder / "lab" / "to_measure.csv"
-    head = form.read_text(encoding="utf-8-sig").splitlines()[0]
+    head, *rows = form.read_text(encoding="utf-8-sig").splitlines()
     assert head == "plate;well;ticket;Küvette;Preis;Temperatur;Lösung;reward"
+    assert [rows[i].split(";")[:2] for i in (0, 95, 96)] == [["1", "A1"], ["1", "H12"], ["2", "A1"]]
     measured(form, rng, reward="reward")
     said = run("tell", "to_measure.csv", "--folder", "lab")
     assert "measurements in all" in said and arguments(folder / "lab")["cost"][:3] == [
@@ -217,7 +219,11 @@ def test_columns_plates_and_costs(folder, run):
         (["import", "Arme.csv", "--delta", "2"], "--delta must lie"),
         (["import", "Arme.csv", "--numbers", "pH"], "no column 'ph'"),
         (["import", "Arme.csv", "--reward-column", "Küvette"], "different columns"),
+        (["import", "Arme.csv", "--reward-column", "Ticket"], "cannot be named 'Ticket'"),
+        (["import", "Arme.csv", "--reward-column", "well", "--plate", "96"], "cannot be named 'well'"),
+        (["import", "Arme.csv", "--reward-column", ""], "cannot be named ''"),
         (["import", "Arme.csv", "--budget", "1"], "--budget must be"),
+        (["import", "Arme.csv", "--budget", "1e30"], "lower it"),
         ([], "COMMAND"),
     ],
 )
@@ -246,6 +252,15 @@ def test_a_wrong_file_is_one_sentence_and_changes_nothing(folder, run, content, 
     before = {path.name: path.read_bytes() for path in folder.glob("[!.]*")}
     assert said in run("tell", "day.csv", code=2)
     assert {path.name: path.read_bytes() for path in folder.glob("[!.]*")} == before
+
+
+def test_a_reward_may_have_the_unit_of_the_experiment(folder, run):
+    run(*IMPORT)
+    run("ask")
+    Path("day.csv").write_text("Küvette;Signal\nProbe 01;300,5 mV\n", encoding="utf-8")
+    assert "1 taken" in run("tell", "day.csv")
+    Path("day.csv").write_text("Küvette;Signal\nProbe 01;300,5 kV\n", encoding="utf-8")
+    assert "write it in mV" in run("tell", "day.csv", code=2)
 
 
 def test_one_arm_is_refused(folder, run):
@@ -287,6 +302,18 @@ def test_a_long_design_is_announced_before_it_begins_and_computed_once(folder, r
     kept.unlink()
     kept.mkdir()  # a file that cannot be written
     assert run("ask").endswith(first.partition("wanted")[2])
+
+
+def test_a_kept_design_is_used_for_its_own_arms_and_rule_alone(folder, run, monkeypatch):
+    other = (folder / "Arme.csv").read_text(encoding="cp1252").replace("60,0000", "90,0000")
+    (folder / "other.csv").write_text(other, encoding="utf-8")
+    for given in (IMPORT, ["import", "other.csv", *IMPORT[2:]], [*IMPORT, "--rule", "xy_static"]):
+        asked = []
+        for name, long in (("fresh", np.inf), ("kept", 0.0)):
+            monkeypatch.setattr(command_line, "LONG", long)
+            run(*given, "--folder", name)
+            asked.append(command_line.Experiment(Path(name)).lab().ask().tolist())
+        assert asked[0] == asked[1], given
 
 
 def test_settings_that_are_no_json_are_named(folder, run):
@@ -429,6 +456,17 @@ def test_a_folder_that_may_not_be_written_can_be_read(tmp_path):
     assert script(READ_ONLY, cwd=tmp_path).count("After 10 measurements") == 2
 
 
+def test_on_a_full_disk_another_import_keeps_the_tickets_of_the_form(folder, run, full_disk):
+    run(*IMPORT)
+    run("ask")
+    measured("to_measure.csv", np.random.default_rng(0), rows=5)
+    left = full_disk(1)
+    place = ["--folder", str(folder)]  # `full_disk` has left the folder
+    code = main(["import", str(folder / "Arme.csv"), *IMPORT[2:], "--sigma", "4", *place])
+    left[0] = 0
+    assert code == 2 and main(["tell", "to_measure.csv", *place]) == 0 and told(folder) == 5
+
+
 def test_a_form_without_its_tickets_is_told_once_and_replaced(folder, run):
     run(*IMPORT)
     run("ask")
@@ -450,6 +488,9 @@ def test_undo_takes_back_the_last_file_and_names_it(folder, run):
     for n in (1, 0):
         assert f"9 measurements of measured_000{n + 1}.csv" in run("undo", "of another day")
         assert Path("to_measure.csv").read_bytes() == forms[n] and "of another day" in Path("log.jsonl").read_text()
+    log = Path("log.jsonl").read_bytes()
+    run(*IMPORT, "--sigma", "5")
+    assert Path("log_1.jsonl").read_bytes() == log
 
 
 @pytest.mark.slow
@@ -574,6 +615,16 @@ def test_a_pilot_that_bounds_nothing_is_refused_in_words_of_the_command_line(run
     rows = [f"{'ab'[i % 2]},{reward}" for i, reward in enumerate(rewards.split())]
     Path("pilot.csv").write_text("\n".join(["vial,reward", *rows]))
     assert said in run("pilot", "pilot.csv", code=2)
+
+
+def test_rewards_that_cannot_show_sigma_are_refused_in_words_of_the_command_line(folder, run):
+    run(*IMPORT)
+    run("ask")
+    measured("to_measure.csv", np.random.default_rng(0), {name: np.nan for name in NAMES})
+    form = Path("to_measure.csv").read_text(encoding="cp1252").replace("nan0", "5")
+    Path("equal.csv").write_text(form, encoding="cp1252")
+    Path("to_measure.csv").unlink()
+    assert "cannot be learned from them. Import again with --sigma S, the standard" in run("tell", "equal.csv", code=2)
 
 
 def test_a_form_that_was_told_from_a_copy_is_put_away(folder, run):

@@ -174,6 +174,14 @@ def test_a_failure_leaves_the_old_file_and_no_draft(tmp_path, monkeypatch):
     assert path.read_text() == "old\n" and [file.name for file in tmp_path.iterdir()] == ["a.csv"]
 
 
+def test_every_byte_is_written_before_the_disk_is_asked_to_keep_it(tmp_path, monkeypatch):
+    sizes, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda number: (sizes.append(os.fstat(number).st_size), fsync(number)))
+    atomic_write(tmp_path / "a", "one\n")
+    files.append(tmp_path / "a", b"two\n")
+    assert sizes == [4, 8]
+
+
 def test_mode_and_links_of_a_file_stay(tmp_path):
     (tmp_path / "folder").mkdir()
     path, link = tmp_path / "folder" / "a.csv", tmp_path / "link.csv"

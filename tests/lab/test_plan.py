@@ -36,6 +36,8 @@ def test_the_rows_are_those_of_the_simulator():
     assert 0 < planned.floor < planned.table["high"]["rage"]
     rows = pd.DataFrame({"pulls": [10, 20, 30, 40, 50, 60], "stopped": True, "correct": True, "requests": 1})
     assert planning.row_of(rows)["nine_in_ten"] == 60.0  # with one pull less, fewer than nine in ten
+    row = planning.row_of(rows.assign(stopped=[True] * 4 + [False] * 2, correct=[True] * 3 + [False] * 3))
+    assert row["wrong"] == 1 / 4 and row["cut"] == pytest.approx(1 / 3)  # a run that was cut off has no answer
 
 
 @pytest.mark.slow

@@ -73,6 +73,17 @@ def test_tickets_stay_the_same_until_they_are_told_also_after_an_undo(lab, tmp_p
     assert tell(lab, day(tmp_path / "3.csv", rows)) == (0, 120, 0)
 
 
+def test_a_ticket_that_was_given_out_before_an_undo_is_taken_afterwards(lab, tmp_path):
+    first = filled(lab)
+    tell(lab, day(tmp_path / "1.csv", first))
+    second = filled(lab)
+    lab.undo()
+    again = Lab(large(np.eye(3)), tmp_path / "log.jsonl", names=NAMES)
+    assert again.tickets() == [(ticket, NAMES.index(name)) for ticket, name, _ in first]
+    assert tell(again, day(tmp_path / "1.csv", [(*row[:2], row[2] + 1) for row in first])) == (120, 0, 0)
+    assert tell(again, day(tmp_path / "2.csv", second)) == (27, 0, 0) and again.result is not None
+
+
 def test_a_row_without_a_ticket_answers_the_request_and_the_ticket_may_still_be_told(lab, tmp_path):
     rows = filled(lab)
     assert tell(lab, day(tmp_path / "1.csv", [("", "plain", 0.52)] * 3)) == (3, 0, 3)

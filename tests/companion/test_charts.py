@@ -71,6 +71,23 @@ def test_the_kinds_of_figures_have_their_axes_and_menus():
     assert set(there["leader"]) == {best}
 
 
+@pytest.mark.parametrize(
+    ("figure", "title", "best"),
+    [
+        ("azizi2022/fig_2", "accuracy", max),
+        ("weltz2023/fig_2a", "error", min),
+        ("jedra2020/fig_rules", "pulls / noiseless optimum", None),  # an oracle has the fewest
+    ],
+)
+def test_the_axis_has_its_unit_the_ends_their_order_and_the_leader_the_best_value(figure, title, best):
+    spec, layers = specification(figure)
+    at, rows = spec["layer"][-1]["encoding"], layers[-1]
+    assert title in (at["x"].get("title"), at["y"].get("title"))
+    assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
+    for _, there in rows.groupby([name for name in rows if name == "x" or name.startswith("menu")]):
+        assert best is None or best(there["value"]) in set(there.loc[there["rule"] == there["leader"], "value"])
+
+
 def test_numbers_that_other_papers_print_stand_beside_ours():
     spec, layers = specification("companion/other_papers")
     table = pd.read_csv(FIGURES / "companion" / "other_papers.csv")

@@ -319,7 +319,8 @@ class Guess(NamedTuple):
 def closest(items, best, gap):
     """Return the theta (d,) whose gaps are at least `gap` with the smallest sum of squares; None if `best` cannot lead.
 
-    An item cannot lead if it lies in the convex hull of the others, up to rounding errors.
+    An item cannot lead if it lies in the convex hull of the others, up to rounding errors. The effects of the features
+    have DECIMALS digits, so gaps are at least `gap` up to this precision.
     """
     # The gaps are Gx, where G has orthonormal columns; find the smallest |x| with Gx >= 1 (Lawson and Hanson 1974,
     # chapter 23, LDP). Let r be the residual of min |[G'; 1'] u - e| over u >= 0, with e the last unit vector. If r = 0

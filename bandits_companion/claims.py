@@ -106,8 +106,10 @@ def measured(
 
 
 def _rounded(interval):
-    how = vars(interval) | {"error": rounded(interval.error)} if isinstance(interval, Interval) else {}
-    return Interval(*map(rounded, interval), **how)
+    if not isinstance(interval, Interval):
+        return Interval(*map(rounded, interval))
+    how = {"error": rounded(interval.error), "settings": tuple(map(_rounded, interval.settings))}
+    return Interval(*map(rounded, interval), **(vars(interval) | how))
 
 
 def table(claims: Sequence[Claim]) -> pd.DataFrame:
@@ -136,6 +138,8 @@ def _row(claim):
     entry, rule = claim.entry, claim.entry.rule
     words = [entry.id, entry.paper, entry.place, entry.quote, entry.whole, entry.restored, entry.root]
     words += [entry.measures, entry.kind, entry.edge]
+    settings = getattr(claim.interval, "settings", ())
+    counted = (len(settings), verdicts.held(rule, settings)) if entry.quote and settings else (nan, nan)
     controls = [
         value
         for name, interval in ((entry.loser, claim.loser), (entry.winner, claim.winner))
@@ -144,7 +148,7 @@ def _row(claim):
     error = getattr(claim.interval, "error", nan)
     explanation = entry.why.get(verdicts.letter(rule, claim.interval) if entry.quote else "–", "")
     reasons = (entry.slack, entry.untestable, entry.waits, explanation, "")
-    return (*words, *rule, entry.sampled, *claim.interval, error, *controls, *reasons)
+    return (*words, *rule, entry.sampled, *claim.interval, error, *counted, *controls, *reasons)
 
 
 def _untestable(entry):
@@ -175,6 +179,7 @@ def _rejudged(entries, row):
     if any(control is not None and isnan(control[0]) for control in controls):
         raise ValueError(f"claim {id} names a control that was not measured: run its notebook again")
     present = dict(zip(COLUMNS, _row(Claim(entry, Interval(*numbers[""], error=row["error"]), *controls)), strict=True))
+    present |= {name: row[name] for name in ("settings", "held")}
     same = [str(present[name]) for name in RULE] == [str(row[name]) for name in RULE]
     return present | {"changed": row["changed"] if same else CHANGED}
 

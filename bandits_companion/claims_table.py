@@ -21,12 +21,13 @@ MARGINS = "with margins half or twice as wide"
 NO_CONTROL = ("", nan, nan, nan)
 LOSER, WINNER = ([name, *(f"{name}_{end}" for end in MEASURED)] for name in ("loser", "winner"))
 SENTENCE = ["paper", "place", "quote", "whole", "restored", "root"]
-COLUMNS = ["id", *SENTENCE, "measures", "kind", "edge", *RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER]
+COLUMNS = ["id", *SENTENCE, "measures", "kind", "edge", *RULE, "sampled", *MEASURED, "error"]
+COLUMNS += ["settings", "held", *LOSER, *WINNER]
 COLUMNS += ["slack", "untestable", "waits", "explanation", "changed"]
 JUDGED = ["letter", "loser_letter", "winner_letter", "more"]
 CHANGED = "criterion changed after the run"
 DIGITS, ZERO = 12, 1e-13  # kept of a measured number, and what counts as 0: the rest depends on the processor
-NUMBERS = {*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER} - {"graded", "side", "loser", "winner"}
+NUMBERS = {*RULE, "sampled", *MEASURED, "error", "settings", "held", *LOSER, *WINNER} - {"graded", "side", "loser", "winner"}
 KINDS = {"text": "by the text", "program": "in the published program"}
 WAITING = {"text": ("text", "other"), "program": ("program",)}  # whose readings may wait for what a cell waits for
 
@@ -86,6 +87,8 @@ def condition(row):
 def judged(row):
     """Return the letter of a row in words, with the runs that would decide it if it is open."""
     letter = LETTERS.get(row["letter"], "not tested" if row["untestable"] else "finding")
+    if row["letter"] == "P":
+        return f"{letter}: {_counts([row])}"
     return f"open ({_times(row['more'])})" if row["letter"] == "U" else letter
 
 
@@ -111,7 +114,8 @@ def _judgement(row):
 def _letter(row, prefix="", margin=1.0):
     """The letter of what was measured, of the loser or of the winner."""
     rule, interval = criterion(row, prefix)
-    return verdicts.letter(rule, interval, margin)
+    found = verdicts.letter(rule, interval, margin)
+    return "P" if found == "F" and not prefix and row["held"] > 0 else found
 
 
 def _more(row, prefix="", wanted="HWLF"):
@@ -247,7 +251,13 @@ def _word(rows, margin=1.0):
     winners = [row for row in rows if row["winner"]]
     if word == "falls" and winners and not any(_letter(row, "winner_", margin) == "H" for row in winners):
         return "open", _doubt(winners[0], "winner", "positive", "does not pass", "H")
-    return word, ""
+    return word, _counts(rows) if word == "partly" else ""
+
+
+def _counts(rows):
+    """Say in how many comparisons the claims hold that hold in some of them and fall in others."""
+    counts = dict.fromkeys(f"{row['held']:.0f} of {row['settings']:.0f}" for row in rows if row["letter"] == "P")
+    return f"holds in {' and '.join(counts)} comparisons" if counts else ""
 
 
 def _doubt(row, control, sign, fault, wanted):
@@ -259,7 +269,7 @@ def numbers(rows, lettered=False):
     """Return the numbers of claims of one kind, under the word of each letter if there are several or if `lettered`."""
     alike = {letter: [row for row in rows if row["letter"] == letter] for letter in LETTERS}
     found = {letter: list(_named(rows, own)) for letter, own in alike.items() if own}
-    if len(found) == 1 and not lettered and not {"W", "L"} & {*found}:
+    if len(found) == 1 and not lettered and not {"W", "L", "P"} & {*found}:
         return ", ".join(*found.values())
     return "; ".join(f"{LETTERS[letter]} {', '.join(said)}" for letter, said in found.items())
 

@@ -1,13 +1,14 @@
 """What an interval says of one part of a sentence (a letter), and what all parts and readings say together (a word).
 
-Letters, from the best to the worst: H holds, W weaker than said but in the right direction, L level, U open, F falls.
+Letters, from the best to the worst: H holds, W weaker than said but in the right direction, L level, P holds in some of
+the settings and falls in others, U open, F falls.
 """
 
 from collections.abc import Collection, Sequence
 from math import exp, inf, isnan, log, nan, sqrt
 from typing import NamedTuple
 
-LETTERS = {"H": "holds", "W": "weaker", "L": "level", "U": "open", "F": "falls"}
+LETTERS = {"H": "holds", "W": "weaker", "L": "level", "P": "partly", "U": "open", "F": "falls"}
 WORDS = ("holds", "partly", "falls", "open", "not contradicted", "not tested")
 AGREES = ("holds", "not contradicted")
 KINDS = ("text", "program", "other")
@@ -41,7 +42,7 @@ def word(letters: Collection[str]) -> str:
     decided = {*letters} - {"U"}
     if not letters:
         return "not tested"
-    if len(decided) > 1 or decided & {"W", "L"}:
+    if len(decided) > 1 or decided & {"W", "L", "P"}:
         return "partly"
     return "open" if "U" in letters else LETTERS[decided.pop()]
 
@@ -94,21 +95,17 @@ def _as_large(rule, interval):
 
 def _close(rule, interval, margin):
     """The letter of "competitive", "nearly", "hardly", of a ratio about 1 or a difference about 0."""
-    (estimate, low, high), (near, far) = interval, RULER[rule.graded]
+    (_, low, high), (near, far) = interval, RULER[rule.graded]
     if rule.graded == "ratio":
-        estimate, low, high = (log(x) if x > 0 else -inf for x in interval)
+        low, high = (log(x) if x > 0 else -inf for x in (low, high))
         near, far = log(near), log(far)
     near *= margin
     far = max(near, far)
     if rule.side == "below":
-        estimate, low, high = (max(x, 0.0) for x in (estimate, low, high))
+        low, high = max(low, 0.0), max(high, 0.0)
     if -near - ROUNDING <= low and high <= near:
         return "H"
     inner = max(low, -high)
-    if low < 0 < high and rule.side == "both":
-        # Over several settings such an interval is their hull. The setting farthest from equality has the estimate, and
-        # by symmetry as much of the interval on the inner side as on the outer side.
-        inner = 2 * estimate - high if estimate > 0 else low - 2 * estimate
     if inner >= far - ROUNDING:
         return "F"
     return "W" if -far < low and high < far and inner > near else "U"
@@ -135,6 +132,11 @@ def detects(rule: Criterion, interval: Sequence[float]) -> float:
     if isnan(rule.printed):
         return nan
     return exp(min((1.96 + 0.84) / 1.96 * max(_with_printed(rule, interval)) / abs(rule.printed), 700.0))
+
+
+def held(rule: Criterion, settings: Sequence[Sequence[float]]) -> int:
+    """Return in how many settings a statement holds by itself."""
+    return sum(letter(rule, setting) == "H" for setting in settings)
 
 
 def as_described(rule: Criterion, interval: Sequence[float]) -> bool | None:

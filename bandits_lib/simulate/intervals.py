@@ -6,8 +6,8 @@ Parameters of several functions:
 - `algorithm`, `first`, `second`: names of algorithms in the table.
 - `by`: the column or columns of the settings; each setting then has its own interval. Without `by`, a run counts by its
   sum or mean over its rows, and a run that lacks some of the rows is left out.
-- `worst`: which setting stands for all, as for `worst_of`.
-- `level`: confidence of the interval, or of the intervals of all settings together (Bonferroni).
+- `worst`: how the settings become one number, as for `worst_of`.
+- `level`: confidence of the interval, or of the intervals of all settings together (`each_setting`).
 - `value`: the column that is averaged, positive numbers.
 - `x`: the column of the setting along which values grow or fall, positive numbers; two settings at least.
 - `mean`: "arithmetic" or "geometric". The geometric one suits pulls whose mean comes mostly from a few runs.
@@ -28,7 +28,7 @@ tests/simulate/test_coverage_of_intervals.py simulates how often the intervals c
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, log
+from math import exp, inf, log
 from typing import Any, Literal
 
 import numpy as np
@@ -40,7 +40,7 @@ from scipy.special import ndtri, stdtrit
 DRAWS = 20_000  # number of draws of the weights, always the same ones: the same runs have the same interval
 DOUBLINGS = [2**k for k in range(1, 41)]  # multiples of the number of runs; if none of them decides, no number does
 By = str | Sequence[str]
-Worst = Callable[..., Any] | Literal["both"]
+Worst = Callable[..., Any] | Literal["distance", "excess"]
 Unseen = float | Mapping[str, float]
 
 
@@ -52,10 +52,10 @@ class Interval(tuple):
     estimate, low, high : float
         What was measured, and the ends of its interval.
     **how
-        `settings`, the intervals of the settings of which this is the worst, and `worst`, which chose it (max, min or
-        "both"); `log`, whether the interval shrinks on the scale of logarithms (default False); `rate`, the power of
-        the number of runs with which it shrinks (default 0.5; 1 if all runs gave the same value); `error`, the standard
-        error of the estimate (default nan, unknown). Only the interval allows for values that no run has shown.
+        `settings`, the intervals of the settings that this one stands for, and `worst`, how (see `worst_of`); `log`,
+        whether the interval shrinks on the scale of logarithms (default False); `rate`, the power of the number of runs
+        with which it shrinks (default 0.5; 1 if all runs gave the same value); `error`, the standard error of the
+        estimate (default nan, unknown). Only the interval allows for values that no run has shown.
     """
 
     def __new__(cls, estimate: float, low: float, high: float, **how: Any) -> "Interval":
@@ -102,63 +102,85 @@ class Interval(tuple):
 
 
 def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
-    """Return the interval of the largest (or smallest) of several values, from simultaneous intervals of each.
+    """Return one interval for several settings: that of the largest or smallest value, or of the mean distance.
 
     Parameters
     ----------
     settings : sequence of Interval
-        One interval per setting, at a level that holds for all of them together.
+        One interval per setting, as `each_setting` chooses their levels.
     worst : callable or str, default max
-        One of max, min, another function that takes the argument `key` as they do, or "both" for a claim of no
-        difference, which larger and smaller values contradict.
+        max, min, another function that takes the argument `key` as they do, or, for closeness, "distance": the mean
+        over the settings of the distance from no difference, in which no setting makes up for another one. It is the
+        geometric mean of max(r, 1 / r) for ratios, and the mean of |d| for differences. For "excess" only values above
+        no difference are distant: max(r, 1) and max(d, 0).
 
     Returns
     -------
     Interval
-        The worst estimate, the worst low and the worst high, perhaps of different settings. For "both": the estimate
-        farthest from no difference (1 for a ratio, else 0), the smallest low and the largest high.
+        The worst estimate, the worst low and the worst high, perhaps of different settings; or the mean distance.
 
     Examples
     --------
     >>> from bandits_lib.simulate.intervals import Interval
-    >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)])
+    >>> settings = [Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)]
+    >>> worst_of(settings)
     (0.9, 0.85, 1.2)
-    >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)], "both")
-    (0.9, 0.1, 1.2)
+    >>> worst_of(settings, "distance")
+    (0.7, 0.425, 1.075)
     """
-    _, lows, highs = zip(*settings, strict=True)
     ratio = settings[0].log
     how: dict[str, Any] = {"settings": settings, "worst": worst, "log": ratio}
-    if worst == "both":
-        chosen = max(settings, key=lambda setting: abs(log(setting[0])) if ratio else abs(setting[0]))
-        return Interval(chosen[0], min(lows), max(highs), error=chosen.error, **how)
+    if isinstance(worst, str):
+        if worst not in ("distance", "excess"):
+            raise ValueError(f"worst must be a function such as max, or 'distance' or 'excess'; got {worst!r}")
+        distances = [_distance(setting, ratio, worst == "excess") for setting in settings]
+        estimate, low, high = (exp(x) if ratio else x for x in np.mean(distances, axis=0))
+        return Interval(estimate, low, high, **how)
     chosen = worst(settings, key=lambda setting: setting[0])
+    _, lows, highs = zip(*settings, strict=True)
     return Interval(chosen[0], worst(lows), worst(highs), error=chosen.error, **how)
 
 
-def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, level: float = 0.95) -> Interval:
-    """Return the interval of a statement about every setting, by intersection-union.
+def _distance(setting, ratio, one_sided):
+    """Return estimate, low and high of the distance from no difference; of a ratio's logarithm."""
+    estimate, low, high = ((log(x) if x > 0 else -inf) if ratio else x for x in setting)
+    if one_sided:
+        return [max(x, 0.0) for x in (estimate, low, high)]
+    return [abs(estimate), max(low, -high, 0.0), max(abs(low), abs(high))]
 
-    The statement holds if each setting passes at the level by itself. It fails if one setting fails at a level that
-    holds for all of them together.
+
+def each_setting(at: Callable[[float], Sequence[Interval]], worst: Worst = max, level: float = 0.95) -> Interval:
+    """Return one interval for several settings, in which each end has the level that it needs.
+
+    A statement about every setting holds if each setting passes at the level by itself (intersection-union), and it
+    fails if one setting fails at a level that holds for all of them together (Bonferroni). So the upper end of the
+    largest value, and the lower end of the smallest, is not adjusted.
 
     Parameters
     ----------
     at : callable
-        Returns the worst of the settings for a level that holds for all of them together, as `mean_ratio(by=...)` does.
-    settings, worst : int, max or min
-        Number of settings, and max (the default) if smaller values make the statement true.
+        Returns the intervals of the settings for a level that each of them has by itself.
+    worst : callable or str, default max
+        As for `worst_of`.
     level : float, default 0.95
-        Confidence of each of the two conclusions.
+        Confidence of each of the two ends.
 
     Returns
     -------
     Interval
-        The worst estimate. The end that decides whether the statement holds is unadjusted, the other one simultaneous.
+        The interval, with its settings.
     """
-    single, joint = at(1 - (1 - level) * settings), at(level)
-    ends = (joint[1], single[2]) if worst is max else (single[1], joint[2])
-    return Interval(single[0], *ends, log=single.log, error=single.error)
+    single = at(level)
+    if len(single) == 1 and not isinstance(worst, str):
+        return worst_of(single, worst)
+    joint = at(1 - (1 - level) / len(single))
+    if worst not in (max, min):
+        return worst_of(joint, worst)
+    inner, outer = (joint, single) if worst is max else (single, joint)
+    pairs = zip(joint, inner, outer, strict=True)
+    how = [{"log": one.log, "rate": one.rate, "error": one.error} for one in joint]
+    ends = [(one[0], low[1], high[2]) for one, low, high in pairs]
+    return worst_of([Interval(*three, **each) for three, each in zip(ends, how, strict=True)], worst)
 
 
 def pooled_ratio(
@@ -305,10 +327,11 @@ def _estimates(rows, level):
 
 
 def _over_settings(table, by, worst, level, interval):
-    """Return `interval(rows, level)` of the table, or the worst over settings at Bonferroni's simultaneous levels."""
-    groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
-    settings = [interval(rows, 1 - (1 - level) / len(groups)) for rows in groups]
-    return settings[0] if by is None else worst_of(settings, worst)
+    """Return `interval(rows, level)` of the table, or one interval for its settings."""
+    if by is None:
+        return interval(table, level)
+    groups = [rows for _, rows in table.groupby(by, sort=False)]
+    return each_setting(lambda each: [interval(rows, each) for rows in groups], worst, level)
 
 
 def _slope(table, x, log):
@@ -337,8 +360,8 @@ def worst_error_rate(table: pd.DataFrame, *, by: By = (), level: float = 0.95) -
         The worst of one interval (Wilson's) for each rule and setting.
     """
     groups = table.groupby([*([by] if isinstance(by, str) else by), "algorithm"], sort=False)["correct"]
-    each = 1 - (1 - level) / groups.ngroups
-    return worst_of([wilson_interval(int((~right).sum()), len(right), each) for _, right in groups])
+    counts = [(int((~right).sum()), len(right)) for _, right in groups]
+    return each_setting(lambda each: [wilson_interval(*count, each) for count in counts], max, level)
 
 
 def accuracy_lead(

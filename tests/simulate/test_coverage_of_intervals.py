@@ -244,7 +244,7 @@ def test_a_lead_over_settings_counts_runs_and_not_rows():
     one = answer_table(right, np.zeros(100, bool), d=5)
     four = pd.concat([one.assign(d=d) for d in (5, 10, 20, 40)])
     assert accuracy_lead(four, "a", "b") == accuracy_lead(one, "a", "b")
-    assert accuracy_lead(four, "a", "b", by="d")[1] < accuracy_lead(one, "a", "b")[1], "simultaneous"
+    assert accuracy_lead(four, "a", "b", by="d")[2] > accuracy_lead(one, "a", "b")[2], "simultaneous"
     estimate, low, high = accuracy_trend(four, "a", "d")
     assert abs(estimate) < 1e-12 and -0.02 < low < 0 < high < 0.02, "every run has the same answer in all settings"
 
@@ -252,8 +252,8 @@ def test_a_lead_over_settings_counts_runs_and_not_rows():
 def test_the_worst_error_rate_is_that_of_one_rule_in_one_setting():
     right = pd.concat([answer_table(np.arange(200) >= k, np.ones(200, bool), d=d) for d, k in ((5, 0), (10, 6))])
     estimate, low, high = worst_error_rate(right, by="d")
-    alone = wilson_interval(6, 200, 1 - 0.05 / 4)
-    assert (estimate, low, high) == alone and high > wilson_interval(6, 800)[2]
+    alone, joint = wilson_interval(6, 200), wilson_interval(6, 200, 1 - 0.05 / 4)
+    assert (estimate, low, high) == (0.03, joint[1], alone[2]) and high > wilson_interval(6, 800)[2]
     none = worst_error_rate(right[right["d"] == 5])
     assert none[:2] == (0, 0) and runs_needed(none, lambda found: found[2] <= 0.01) == 3, "without errors 1 / n counts"
 
@@ -261,15 +261,19 @@ def test_the_worst_error_rate_is_that_of_one_rule_in_one_setting():
 # --- how many runs would decide
 
 
-def test_of_both_sides_the_farthest_estimate_and_the_widest_ends_count():
-    table = pulls_table(a={5: np.full(9, 3.0), 10: np.full(9, 10.0)}, b={5: np.full(9, 9.0), 10: np.full(9, 5.0)})
-    assert mean_ratio(table, "a", "b", by="d", worst="both", unseen=1) == pytest.approx((1 / 3, 1 / 3, 2.0))
-    wide = mean_ratio(table, "a", "b", by="d", worst="both")
-    assert wide[1] == min(s[1] for s in wide.settings) and wide[2] == max(s[2] for s in wide.settings)
-    assert wide.after(10**6) == pytest.approx((1 / 3, 1 / 3, 2.0), rel=1e-3)
+def test_the_mean_distance_lets_no_setting_make_up_for_another_one():
+    table = pulls_table(a={5: np.full(9, 3.0), 10: np.full(9, 18.0)}, b={5: np.full(9, 6.0), 10: np.full(9, 9.0)})
+    both = mean_ratio(table, "a", "b", by="d", worst="distance")
+    assert both[0] == pytest.approx(2.0) and both[1] < 2 < both[2], "the mean of the logarithms is 0"
+    assert mean_ratio(table, "a", "b", by="d", worst="distance", unseen=1) == pytest.approx((2.0, 2.0, 2.0))
+    above = mean_ratio(table, "a", "b", by="d", worst="excess", unseen=1)
+    assert above == pytest.approx(3 * (2**0.5,)) and above.after(100) == pytest.approx(3 * (2**0.5,))
     right = np.arange(20) < 15
     rows = pd.concat([answer_table(right, ~right, d=5), answer_table(~right, np.ones(20, bool), d=10)])
-    assert accuracy_lead(rows, "a", "b", by="d", worst="both")[0] == -0.75
+    assert accuracy_lead(rows, "a", "b", by="d", worst="distance")[0] == pytest.approx((0.5 + 0.75) / 2)
+    assert accuracy_lead(rows, "a", "b", by="d", worst="excess")[0] == pytest.approx(0.25)
+    with pytest.raises(ValueError, match="distance"):
+        mean_ratio(table, "a", "b", by="d", worst="both")
 
 
 def test_runs_that_would_decide_are_those_of_the_setting_that_decides():

@@ -213,11 +213,13 @@ def test_a_statement_about_every_setting_passes_at_single_and_fails_at_joint_lev
     rows = [(name, d, r, x) for name, of in pulls.items() for d, runs in enumerate(of) for r, x in enumerate(runs)]
     table = pd.DataFrame(rows, columns=["algorithm", "d", "run", "pulls"])
     ratio = partial(intervals.mean_ratio, table, "a", "b", by="d")
-    found = intervals.always(lambda level: ratio(level=level), settings=4)
-    each = [intervals.mean_ratio(part, "a", "b") for _, part in table.groupby("d")]
-    assert found[2] == pytest.approx(max(one[2] for one in each)) and found[1] == ratio()[1]
-    low = intervals.always(lambda level: ratio(level=level, worst=min), settings=4, worst=min)
-    assert low[1] == pytest.approx(min(one[1] for one in each)) and low[2] == ratio(worst=min)[2]
+    single, joint = (
+        [intervals.mean_ratio(part, "a", "b", level=level) for _, part in table.groupby("d")]
+        for level in (0.95, 1 - 0.05 / 4)
+    )
+    largest, least = ratio(), ratio(worst=min)
+    assert largest[1:] == (max(one[1] for one in joint), max(one[2] for one in single))
+    assert least[1:] == (min(one[1] for one in single), min(one[2] for one in joint))
 
 
 def test_a_printed_column_is_pooled_with_the_correlation_of_its_cells():

@@ -147,7 +147,7 @@ def _row(claim):
     ]
     error = getattr(claim.interval, "error", nan)
     explanation = entry.why.get(verdicts.letter(rule, claim.interval) if entry.quote else "–", "")
-    reasons = (entry.slack, entry.untestable, entry.waits, explanation, "")
+    reasons = (entry.slack, entry.untestable, entry.waits, explanation, "", "")
     return (*words, *rule, entry.sampled, *claim.interval, error, *counted, *controls, *reasons)
 
 
@@ -179,7 +179,7 @@ def _rejudged(entries, row):
     if any(control is not None and isnan(control[0]) for control in controls):
         raise ValueError(f"claim {id} names a control that was not measured: run its notebook again")
     present = dict(zip(COLUMNS, _row(Claim(entry, Interval(*numbers[""], error=row["error"]), *controls)), strict=True))
-    present |= {name: row[name] for name in ("settings", "held")}
+    present |= {name: row[name] for name in ("settings", "held", "before")}
     same = [str(present[name]) for name in RULE] == [str(row[name]) for name in RULE]
     return present | {"changed": row["changed"] if same else CHANGED}
 

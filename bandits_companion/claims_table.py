@@ -23,11 +23,12 @@ LOSER, WINNER = ([name, *(f"{name}_{end}" for end in MEASURED)] for name in ("lo
 SENTENCE = ["paper", "place", "quote", "whole", "restored", "root"]
 COLUMNS = ["id", *SENTENCE, "measures", "kind", "edge", *RULE, "sampled", *MEASURED, "error"]
 COLUMNS += ["settings", "held", *LOSER, *WINNER]
-COLUMNS += ["slack", "untestable", "waits", "explanation", "changed"]
+COLUMNS += ["slack", "untestable", "waits", "explanation", "changed", "before"]
 JUDGED = ["letter", "loser_letter", "winner_letter", "more"]
 CHANGED = "criterion changed after the run"
 DIGITS, ZERO = 12, 1e-13  # kept of a measured number, and what counts as 0: the rest depends on the processor
-NUMBERS = {*RULE, "sampled", *MEASURED, "error", "settings", "held", *LOSER, *WINNER} - {"graded", "side", "loser", "winner"}
+NUMBERS = {*RULE, "sampled", *MEASURED, "error", "settings", "held", *LOSER, *WINNER}
+NUMBERS -= {"graded", "side", "loser", "winner"}
 KINDS = {"text": "by the text", "program": "in the published program"}
 WAITING = {"text": ("text", "other"), "program": ("program",)}  # whose readings may wait for what a cell waits for
 
@@ -231,6 +232,7 @@ def _cell(rows, kind):
     notes += [f"waits for {row['waits']}" for row in rows if row["waits"] and row["kind"] in WAITING[kind]][:1]
     notes += [f"{MARGINS}: {' or '.join(sorted(others))}"] if others else []
     notes += [CHANGED] if any(row["changed"] for row in own) else []
+    notes += [f"at the seed of the edition before: {row['before']}" for row in own if row["before"]][:1]
     return word, numbers(own), "; ".join(filter(None, notes))
 
 

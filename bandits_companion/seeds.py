@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from bandits_companion.claims_table import by_sentence, condition, read_file, sentences
+from bandits_companion.claims_table import KINDS, by_sentence, condition, csv_of, read, read_file, sentences
 from bandits_companion.ledger import anchor, markdown, verdict
-from bandits_companion.registry import COPIES
+from bandits_companion.registry import COPIES, sentence
 from bandits_companion.verdicts import WORDS
 from bandits_lib.figures.results import changed_files, git
 from bandits_lib.files import append, atomic_write, locked
@@ -122,36 +122,110 @@ def runs_of(paper: str, log: str | PathLike) -> str:
 
 # --- another edition
 
+RULE, CRITERION, SEED = "Another rule of judgement", "Another sentence, measurement or criterion", "Another seed"
+# words of edition 0.3 by the text that have another name now
+FORMERLY = {"level": "partly", "weaker than said": "partly", "depends on the reading": "partly", "compatible": "holds"}
+FORMERLY |= {"undecided": "open", "too weak to tell": "open", "untestable": "not tested", "incompatible": "falls"}
+ABOUT = {RULE: "The same numbers have another word.", CRITERION: "What is quoted, measured or asked has changed."}
+ABOUT[SEED] = "Only the random numbers are others, so these words are less certain than the rest; their cells say so."
 
-def changes(claims: pd.DataFrame, revision: str) -> str:
-    """Return as Markdown how the claims differ from those of another revision of the repository.
 
-    The words before are those that the pages of the ledger had then."""
-    text = git("show", f"{revision}:figures/claims.csv")
-    if text is None:
-        raise ValueError(f"git has no figures/claims.csv at {revision!r}")
-    then, present = _sentences_of(read_file(io.StringIO(text))), _sentences_of(claims)
-    pages = [git("show", f"{revision}:figures/ledger/{paper}.md") or "" for paper in COPIES]
+def changes(claims: pd.DataFrame, edition: str, same_runs: str) -> tuple[str, dict[tuple[str, str], str]]:
+    """Return as Markdown which sentences have another word than in the edition before, sorted by reason.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        The claims of this edition.
+    edition, same_runs : str
+        The git revision with which the edition before ended, whose pages of the ledger have its words; and the last
+        revision with its runs, whose claims are judged by the present rules.
+
+    Returns
+    -------
+    page : str
+        A table for each reason.
+    by_seed : dict of {(id, kind): str}
+        The word before of each cell that another seed alone has changed.
+    """
+    pages = [_at(edition, f"figures/ledger/{paper}.md") for paper in COPIES]
     said = dict(re.findall(r'^<a id="([^"]+)"></a>\*\*(.*?)\*\*', "\n".join(pages), re.MULTILINE))
-    words = {id: verdict(row) for id, row in sentences(claims).iterrows()}
-    rows = []
-    for id in dict.fromkeys([*then, *present]):
-        one, other = then.get(id, {}), present.get(id, {})
-        before, after = said.get(anchor(id), "no claim"), words.get(id, "no claim")
-        fields = [name for name in one if one and other and one[name] != other[name]]
-        changed = [(name, one[name], other[name]) for name in fields] or [("", "", "")] * (before != after)
-        rows += [(id, *field, before, after) for field in changed]
-    frame = pd.DataFrame(rows, columns=["id", "field", "before", "after", "verdict before", "verdict after"])
-    return f"# Claims that differ from {revision}\n\n{markdown(frame)}\n"
+    first, before, now = _claims_at(edition), _claims_at(same_runs), claims
+    asked = [_asked(one) for one in (first, before, now)]
+    words = [sentences(one)[[*KINDS]].to_dict("index") for one in (before, now)]
+    rows: dict[str, list] = {reason: [] for reason in ABOUT}
+    by_seed: dict[tuple[str, str], str] = {}
+    for id in dict.fromkeys([*asked[1], *asked[2], *asked[0]]):
+        old = _old_word(said.get(anchor(id), "no claim"))
+        same, present = (of.get(id, dict.fromkeys(KINDS, "no claim")) for of in words)
+        if old != same["text"]:
+            reason = RULE if asked[0].get(id) == asked[1].get(id) else CRITERION
+            rows[reason].append((id, old, same["text"], *_differing(asked[0].get(id), asked[1].get(id))))
+        if same != present:
+            reason = SEED if asked[1].get(id) == asked[2].get(id) else CRITERION
+            rows[reason].append((id, _both(same), _both(present), *_differing(asked[1].get(id), asked[2].get(id))))
+        if same != present and reason == SEED:
+            by_seed |= {(id, kind): same[kind] for kind in KINDS if same[kind] != present[kind]}
+    columns = ["id", "word before", "word after", "asked before", "asked now"]
+    parts = [f"# Sentences whose word differs from edition {edition}"]
+    for reason, found in rows.items():
+        table = pd.DataFrame(found, columns=columns)
+        table = table if reason == CRITERION else table[columns[:3]]
+        parts += [f"## {reason}: {len(found)}", ABOUT[reason], *([markdown(table)] if found else [])]
+    return "\n\n".join(parts) + "\n", by_seed
 
 
-def _sentences_of(claims):
-    """{id of a sentence: its place, quotation, first quantity and criterion}."""
-    groups = by_sentence(claims[claims["quote"] != ""])
-    first = {id: rows[0] | {"condition": condition(rows[0])} for id, rows in groups.items()}
-    return {id: {name: r[name] for name in ("place", "quote", "measures", "condition")} for id, r in first.items()}
+def _at(revision, file):
+    if (text := git("show", f"{revision}:{file}")) is None:
+        raise ValueError(f"git has no {file} at {revision!r}")
+    return text
 
 
-def save_changes(claims, revision, out):
-    """Write figures/claims_changes.md."""
-    atomic_write(Path(out) / "figures" / "claims_changes.md", changes(claims, revision), parents=True)
+def _claims_at(revision):
+    return read_file(io.StringIO(_at(revision, "figures/claims.csv")))
+
+
+def _old_word(said):
+    """Return the word by the text that a page of the ledger said, in the words of today."""
+    word = said.partition(" by the text")[0]
+    return FORMERLY.get(word, word)
+
+
+def _both(cells):
+    """Return the two cells of a sentence in words."""
+    return cells["text"] if cells["program"] in ("not tested", "no claim") else verdict(pd.Series(cells))
+
+
+def _asked(claims):
+    """{id of a sentence: its quotation, and what is measured and asked in each of its claims}."""
+    groups = by_sentence(claims[claims["quote"] != ""]).items()
+    return {id: (rows[0]["quote"], tuple((r["id"], r["measures"], condition(r)) for r in rows)) for id, rows in groups}
+
+
+def _differing(before, after):
+    """Return in words what was asked before and is not asked now, and the reverse."""
+    if before is None or after is None:
+        return ("no claim", "") if before is None else ("", "no claim")
+    quotes = [[] if before[0] == after[0] else [quote] for quote in (before[0], after[0])]
+    for_each = ({*before[1]} - {*after[1]}, {*after[1]} - {*before[1]})
+    lists = ([f"{measures} ({said})" for _, measures, said in sorted(some)] for some in for_each)
+    return tuple("; ".join(dict.fromkeys([*quote, *some])) for quote, some in zip(quotes, lists, strict=True))
+
+
+def save_changes(edition: str, same_runs: str, figures: str | PathLike) -> None:
+    """Write claims_changes.md, and note in the claims of each cell that another seed alone has changed what it was.
+
+    Parameters
+    ----------
+    edition, same_runs : str
+        As for `changes`.
+    figures : path-like
+        The folder figures/.
+    """
+    page, by_seed = changes(read(Path(figures) / "claims"), edition, same_runs)
+    for file in sorted((Path(figures) / "claims").glob("*.csv")):
+        rows = read_file(file)
+        cells = zip(rows["id"].map(sentence), rows["kind"], strict=True)
+        rows["before"] = [by_seed.get(cell, "") for cell in cells]
+        atomic_write(file, csv_of(rows))
+    atomic_write(Path(figures) / "claims_changes.md", page, parents=True)

@@ -623,7 +623,9 @@ def command_line() -> argparse.ArgumentParser:
     command("rejudge", "judge the measured claims by the present claims.yaml; write ledger, reports and rules again")
     command("reword", "take over corrected quotations as rejudge does, and execute notebooks whose boxes change")
     of = command("changes", "write what changed in the claims into figures/claims_changes.md")
-    of.add_argument("revision", metavar="REVISION", help="the git revision with which claims are compared")
+    of.add_argument("edition", metavar="EDITION", help="the git revision with which the edition before ended")
+    said = "the last git revision with its runs, whose claims are judged by the present rules; without it, EDITION"
+    of.add_argument("same_runs", metavar="SAME_RUNS", nargs="?", help=said)
     command("notebooks", "execute committed notebooks again, in place").add_argument("names", nargs="*", **some)
     return parser
 
@@ -654,7 +656,7 @@ def main() -> int:
         elif args.command == "reword":
             success = reword()
         elif args.command == "changes":
-            seeds.save_changes(claims_table.read(ROOT / "figures" / "claims"), args.revision, ROOT)
+            seeds.save_changes(args.edition, args.same_runs or args.edition, ROOT / "figures")
             success = True
         else:
             success = all_ran(side_by_side(refresh, select(args.names)))

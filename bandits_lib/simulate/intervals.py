@@ -176,11 +176,12 @@ def each_setting(at: Callable[[float], Sequence[Interval]], worst: Worst = max, 
     joint = at(1 - (1 - level) / len(single))
     if worst not in (max, min):
         return worst_of(joint, worst)
-    inner, outer = (joint, single) if worst is max else (single, joint)
-    pairs = zip(joint, inner, outer, strict=True)
-    how = [{"log": one.log, "rate": one.rate, "error": one.error} for one in joint]
-    ends = [(one[0], low[1], high[2]) for one, low, high in pairs]
-    return worst_of([Interval(*three, **each) for three, each in zip(ends, how, strict=True)], worst)
+    lower, upper = (joint, single) if worst is max else (single, joint)
+    settings = [
+        Interval(one[0], low[1], high[2], log=one.log, rate=one.rate, error=one.error)
+        for one, low, high in zip(joint, lower, upper, strict=True)
+    ]
+    return worst_of(settings, worst)
 
 
 def pooled_ratio(

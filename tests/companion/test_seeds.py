@@ -11,7 +11,7 @@ from made_up import claim
 
 from bandits_companion import ledger, seeds
 from bandits_companion.claims import table
-from bandits_companion.claims_table import csv_of
+from bandits_companion.claims_table import csv_of, read, sentences
 from bandits_companion.registry import COPIES, PAPERS
 from bandits_companion.verdicts import Criterion
 from bandits_lib.figures import parameters, results
@@ -113,53 +113,48 @@ def test_a_run_of_papers_needs_a_checkout(tmp_path, monkeypatch):
 
 # --- another edition
 
-THEN = {"a": 0.5, "b": 0.5, "c@text": 2.0}
+THEN = {"rule": 0.5, "criterion": 0.5, "seed": 2.0, "same": 0.5}
 
 
-def rows_of(page):
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")][1:]
+def tables_of(page):
+    """{heading without its number: rows of its table}."""
+    found = {}
+    for part in page.split("\n## ")[1:]:
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in part.splitlines() if line.startswith("| ")]
+        found[part.partition(":")[0]] = rows[1:]
+    return found
 
 
-def test_what_another_edition_said_is_listed(repository, tmp_path):
-    old = table(
-        [
-            *(claim(f"fiez2019_9/{name}", x) for name, x in THEN.items()),
-            claim("fiez2019_9/gone", 0.5),
-            claim("fiez2019_9/ours", 1.0, quote="", kind="other"),
-        ]
-    )
-    page = ledger.page("fiez2019", old)
-    revision = commit(repository, tmp_path, figures__claims_dot_csv=csv_of(old), figures__ledger__fiez2019_dot_md=page)
-    now = [
-        *(claim(f"fiez2019_9/{name}", x) for name, x in (THEN | {"a": 2.0}).items()),
-        claim("fiez2019_9/new", 0.5),
-        claim("fiez2019_9/ours", 9.0, quote="", kind="other"),
-    ]
-    now[1] = claim("fiez2019_9/b", 0.5, Criterion(0, 0.4), quote="many fewer")
-    page = seeds.changes(table(now), revision)
-    assert page.startswith(f"# Claims that differ from {revision}\n") and "verdict before" in page
-    assert rows_of(page) == [
-        ["fiez2019_9/a", "", "", "", "holds by the text", "falls by the text"],
-        ["fiez2019_9/b", "quote", "fewer", "many fewer", "holds by the text", "falls by the text"],
-        [
-            "fiez2019_9/b",
-            "condition",
-            "true if between 0 and 1",
-            "true if between 0 and 0.4",
-            "holds by the text",
-            "falls by the text",
-        ],
-        ["fiez2019_9/gone", "", "", "", "holds by the text", "no claim"],
-        ["fiez2019_9/new", "", "", "", "no claim", "holds by the text"],
-    ]
-    assert rows_of(seeds.changes(old, revision)) == []
-    seeds.save_changes(table(now), revision, tmp_path)
-    assert (tmp_path / "figures" / "claims_changes.md").read_text() == page
+def test_changed_words_are_sorted_by_reason_and_a_seed_is_noted_in_the_cell(repository, tmp_path):
+    then = [claim(f"fiez2019_9/{name}", x) for name, x in THEN.items()]
+    pages = {f"figures__ledger__{paper}_dot_md": "" for paper in COPIES}
+    page = ledger.page("fiez2019", table(then)).replace("**holds by the text**", "**level**", 1)
+    pages["figures__ledger__fiez2019_dot_md"] = page
+    edition = commit(repository, tmp_path, figures__claims_dot_csv=csv_of(table(then)), **pages)
+    now = [claim(f"fiez2019_9/{name}", x) for name, x in (THEN | {"seed": 0.5}).items()]
+    now[1] = claim("fiez2019_9/criterion", 0.5, Criterion(0, 0.4), quote="many fewer")
+    now.append(claim("fiez2019_9/ours", 9.0, quote="", kind="other"))
+    page, by_seed = seeds.changes(table(now), edition, edition)
+    asked = ("fewer; A over B (true if between 0 and 1)", "many fewer; A over B (true if between 0 and 0.4)")
+    assert tables_of(page) == {
+        seeds.RULE: [["fiez2019_9/rule", "partly", "holds"]],
+        seeds.CRITERION: [["fiez2019_9/criterion", "holds", "falls", *asked]],
+        seeds.SEED: [["fiez2019_9/seed", "falls", "holds"]],
+    }
+    assert by_seed == {("fiez2019_9/seed", "text"): "falls"}
+    folder = tmp_path / "figures"
+    (folder / "claims").mkdir()
+    (folder / "claims" / "fiez2019_9.csv").write_text(csv_of(table(now)))
+    seeds.save_changes(edition, edition, folder)
+    assert (folder / "claims_changes.md").read_text() == page
+    notes = sentences(read(folder / "claims"))["text_note"]
+    assert "at the seed of the edition before: falls" in notes["fiez2019_9/seed"]
+    assert not notes.drop("fiez2019_9/seed").str.contains("seed").any()
 
 
-def test_a_revision_without_claims_is_named(repository, tmp_path):
-    with pytest.raises(ValueError, match="git has no figures/claims.csv at 'none'"):
-        seeds.changes(table([]), "none")
+def test_a_revision_without_claims_is_named(repository):
+    with pytest.raises(ValueError, match="git has no figures/ledger/fiez2019.md at 'none'"):
+        seeds.changes(table([]), "none", "none")
 
 
 # --- what is committed

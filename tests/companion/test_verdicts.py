@@ -106,14 +106,6 @@ def test_an_estimate_within_the_margin_is_level_even_if_its_interval_excludes_eq
         assert [letter(rule, (x, *wide)) for x in (inside, beyond)] == ["L", "W" if rule == LARGE else "H"]
 
 
-def test_of_a_hull_over_settings_the_setting_farthest_from_equality_decides():
-    """.3 with half-width .02 above, and other settings about 0: it is beyond .1, though the hull begins below 0."""
-    rule = close("accuracy", "both")
-    assert [letter(rule, hull) for hull in ((0.3, -0.01, 0.32), (-0.3, -0.32, 0.01))] == ["F", "F"]
-    assert letter(rule, (0.07, -0.01, 0.085)) == "W" and letter(rule, (0.07, -0.01, 0.095)) == "U"
-    assert letter(rule, (0.04, -0.04, 0.049)) == "H" and letter(close("accuracy"), (0.3, -0.01, 0.32)) == "U"
-
-
 @pytest.mark.parametrize(
     ("rule", "described", "opposite"),
     [(LEAD, 0.001, -0.001), (RATIO, 0.99, 1.01), (LARGE, 1.01, 0.99), (SMALL, 0.99, 1.01)],

@@ -323,6 +323,8 @@ def totals(claims: pd.DataFrame) -> pd.DataFrame:
 
 
 def slips(found):
-    """Return in words how many slips the sentences that fall by the text have: those with the same root share one."""
-    number = len({root or id for id, root in found.loc[found["text"] == "falls", "root"].items()})
-    return f"{number} slip{'s' * (number != 1)}"
+    """Say how many causes the sentences that fall by the text have, if several of them fall by the same slip."""
+    roots = [root or id for id, root in found.loc[found["text"] == "falls", "root"].items()]
+    number = len({*roots})
+    causes = f"{number} cause{'s' * (number != 1)}"
+    return f" They have {causes}, because several fall by the same slip." if number < len(roots) else ""

@@ -89,7 +89,7 @@ def totals_block(claims):
     table = markdown(pd.DataFrame(rows, columns=["paper", "sentences"]))
     fallen = (found["text"] == "falls").sum()
     fall = "falls" if fallen == 1 else "fall"
-    return f"{table}\n\nOf {len(found)} sentences {fallen} {fall} by the text, from {slips(found)}."
+    return f"{table}\n\nOf {len(found)} sentences {fallen} {fall} by the text.{slips(found)}"
 
 
 def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) -> str:

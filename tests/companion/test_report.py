@@ -92,7 +92,7 @@ def source(tmp_path, monkeypatch):
         ("count()", "5"),
         ('count("holds")', "4"),
         ('count("falls", "program")', "1"),
-        ("slips()", "0 slips"),
+        ("slips()", ""),
         ("counts()", "holds 4, not tested 1"),
         ("runs()", "1 begun, 0 ended, 1 stopped before the end"),
         ("minutes()", "1 minutes"),

@@ -8,6 +8,7 @@ from made_up import FEWER, claim
 from bandits_companion.claims import table
 from bandits_companion.claims_table import condition, judged, sentences, slips, totals, with_interval
 from bandits_companion.verdicts import WORDS, Criterion, as_described, detects, letter, word
+from bandits_lib.simulate.intervals import Interval, worst_of
 
 RATIO = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1)
 LEAD = Criterion(0, inf, tie_low=-0.02, tie_high=0.02)
@@ -359,7 +360,20 @@ def test_sentences_that_fall_by_one_slip_have_one_root():
     fallen = [
         claim(f"fiez2019_9/{name}", 2.0, root=root) for name, root in (("a", "u"), ("b", "u"), ("c", ""), ("d", ""))
     ]
-    assert slips(sentences(table([*fallen, claim("fiez2019_9/e", 0.5, root="v")]))) == "3 slips"
+    found = sentences(table([*fallen, claim("fiez2019_9/e", 0.5, root="v")]))
+    assert slips(found) == " They have 3 causes, because several fall by the same slip."
+    assert slips(found.drop("fiez2019_9/a")) == "", "each has its own"
+
+
+def test_a_sentence_that_holds_in_some_settings_is_partly_true_and_says_in_how_many():
+    each = [Interval(0.5, 0.4, 0.6), Interval(0.6, 0.5, 0.7), Interval(2.0, 1.5, 2.5)]
+    some, none = claim("fiez2019_9/some", worst_of(each)), claim("fiez2019_9/none", worst_of(each[2:]))
+    rows = table([some, none])
+    assert rows["letter"].tolist() == ["P", "F"] and rows["held"].tolist() == [2, 0]
+    found = sentences(rows)
+    assert found["text"].tolist() == ["partly", "falls"]
+    assert found["text_note"].tolist() == ["holds in 2 of 3 comparisons", ""]
+    assert judged(rows.iloc[0]) == "partly: holds in 2 of 3 comparisons"
 
 
 def test_a_sentence_that_cannot_be_tested_has_its_reason_and_no_letter():

@@ -126,7 +126,7 @@ RULE, CRITERION, SEED = "Another rule of judgement", "Another sentence, measurem
 # words of edition 0.3 by the text that have another name now
 FORMERLY = {"level": "partly", "weaker than said": "partly", "depends on the reading": "partly", "compatible": "holds"}
 FORMERLY |= {"undecided": "open", "too weak to tell": "open", "untestable": "not tested", "incompatible": "falls"}
-ABOUT = {RULE: "The same numbers have another word.", CRITERION: "What is quoted, measured or asked has changed."}
+ABOUT = {RULE: "The same numbers have another word by the text.", CRITERION: "What is quoted, measured or asked has changed."}
 ABOUT[SEED] = "Only the random numbers are others, so these words are less certain than the rest; their cells say so."
 
 
@@ -167,7 +167,7 @@ def changes(claims: pd.DataFrame, edition: str, same_runs: str) -> tuple[str, di
         if same != present and reason == SEED:
             by_seed |= {(id, kind): same[kind] for kind in KINDS if same[kind] != present[kind]}
     columns = ["id", "word before", "word after", "asked before", "asked now"]
-    parts = [f"# Sentences whose word differs from edition {edition}"]
+    parts = [f"# Sentences whose word differs from the edition that ended with {edition}"]
     for reason, found in rows.items():
         table = pd.DataFrame(found, columns=columns)
         table = table if reason == CRITERION else table[columns[:3]]

@@ -139,7 +139,8 @@ def _row(claim):
     words = [entry.id, entry.paper, entry.place, entry.quote, entry.whole, entry.restored, entry.root]
     words += [entry.measures, entry.kind, entry.edge]
     settings = getattr(claim.interval, "settings", ())
-    counted = (len(settings), verdicts.held(rule, settings)) if entry.quote and settings else (nan, nan)
+    several = entry.quote and settings and not entry.sampled  # one counterexample is enough for a general statement
+    counted = (len(settings), verdicts.held(rule, settings)) if several else (nan, nan)
     controls = [
         value
         for name, interval in ((entry.loser, claim.loser), (entry.winner, claim.winner))

@@ -368,6 +368,7 @@ def test_sentences_that_fall_by_one_slip_have_one_root():
 def test_a_sentence_that_holds_in_some_settings_is_partly_true_and_says_in_how_many():
     each = [Interval(0.5, 0.4, 0.6), Interval(0.6, 0.5, 0.7), Interval(2.0, 1.5, 2.5)]
     some, none = claim("fiez2019_9/some", worst_of(each)), claim("fiez2019_9/none", worst_of(each[2:]))
+    assert table([claim("fiez2019_9/all", worst_of(each), sampled=3)])["letter"].tolist() == ["F"], "a theorem"
     rows = table([some, none])
     assert rows["letter"].tolist() == ["P", "F"] and rows["held"].tolist() == [2, 0]
     found = sentences(rows)

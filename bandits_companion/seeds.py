@@ -126,7 +126,8 @@ RULE, CRITERION, SEED = "Another rule of judgement", "Another sentence, measurem
 # words of edition 0.3 by the text that have another name now
 FORMERLY = {"level": "partly", "weaker than said": "partly", "depends on the reading": "partly", "compatible": "holds"}
 FORMERLY |= {"undecided": "open", "too weak to tell": "open", "untestable": "not tested", "incompatible": "falls"}
-ABOUT = {RULE: "The same numbers have another word by the text.", CRITERION: "What is quoted, measured or asked has changed."}
+ABOUT = {RULE: "The same numbers have another word by the text."}
+ABOUT[CRITERION] = "What is quoted, measured or asked has changed."
 ABOUT[SEED] = "Only the random numbers are others, so these words are less certain than the rest; their cells say so."
 
 

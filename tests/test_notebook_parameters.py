@@ -46,7 +46,7 @@ COVERAGE = {"coverage_runs": 200}  # fewer cannot show it
 SMALL: dict[str, dict] = {
     "fiez2019_2_rounding": {"draws": 10},
     "fiez2019_5a_benchmark": {"dims": [3, 5, 7], "angle": 0.1},
-    "fiez2019_5b_many_arms": {"sizes": [300, 600, 900], "variance_sizes": [100, 200, 400], "table_runs": 40},
+    "fiez2019_5b_many_arms": {"sizes": [300, 600, 900], "variance_sizes": [100, 200, 400], "table_runs": 60},
     "fiez2019_5c_sphere": {"sizes": [40, 80, 120], "solver_size": 40},
     "fiez2019_5d_transductive": {"text_dims": [10, 20, 30], "code_dims": [10, 20]},
     "fiez2019_5f_click_through": {"max_pulls": 30_000, "lingape_runs": FEW},

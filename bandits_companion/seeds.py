@@ -200,7 +200,10 @@ def _both(cells):
 def _asked(claims):
     """{id of a sentence: its quotation, and what is measured and asked in each of its claims}."""
     groups = by_sentence(claims[claims["quote"] != ""]).items()
-    return {id: (rows[0]["quote"], tuple((r["id"], r["measures"], condition(r)) for r in rows)) for id, rows in groups}
+    asked = ("id", "measures", "loser", "winner")
+    return {
+        id: (rows[0]["quote"], tuple((*(r[name] for name in asked), condition(r)) for r in rows)) for id, rows in groups
+    }
 
 
 def _differing(before, after):
@@ -209,8 +212,14 @@ def _differing(before, after):
         return ("no claim", "") if before is None else ("", "no claim")
     quotes = [[] if before[0] == after[0] else [quote] for quote in (before[0], after[0])]
     for_each = ({*before[1]} - {*after[1]}, {*after[1]} - {*before[1]})
-    lists = ([f"{measures} ({said})" for _, measures, said in sorted(some)] for some in for_each)
+    lists = ([_question(*row) for row in sorted(some)] for some in for_each)
     return tuple("; ".join(dict.fromkeys([*quote, *some])) for quote, some in zip(quotes, lists, strict=True))
+
+
+def _question(_, measures, loser, winner, said):
+    """Return in words what is measured, and its criterion and controls."""
+    controls = [f"{name}: {control}" for name, control in (("loser", loser), ("winner", winner)) if control]
+    return f"{measures} ({'; '.join([said, *controls])})"
 
 
 def save_changes(edition: str, same_runs: str, figures: str | PathLike) -> None:

@@ -275,7 +275,9 @@ def test_totals_count_sentences_and_roots(made):
     words = ["holds 1, partly 1, open 1, not tested 1", "falls 1, not tested 3"]
     assert head == ["paper", "sentences"] and [row[1] for row in rows] == words
     fallen = table([claim(f"fiez2019_9/{name}", 2.0, root="u = 1") for name in "ab"])
-    assert ledger.totals_block(fallen).endswith("Of 2 sentences 2 fall by the text. They have 1 cause, because several fall by the same slip.")
+    assert ledger.totals_block(fallen).endswith(
+        "Of 2 sentences 2 fall by the text. They have 1 cause, because several fall by the same slip."
+    )
 
 
 def test_the_picture_has_one_mark_per_sentence_and_a_look_for_each_word(made):

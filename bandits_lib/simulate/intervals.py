@@ -109,10 +109,10 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
     settings : sequence of Interval
         One interval per setting, as `each_setting` chooses their levels.
     worst : callable or str, default max
-        max, min, another function that takes the argument `key` as they do, or, for closeness, "distance": the mean
-        over the settings of the distance from no difference, in which no setting makes up for another one. It is the
-        geometric mean of max(r, 1 / r) for ratios, and the mean of |d| for differences. For "excess" only values above
-        no difference are distant: max(r, 1) and max(d, 0).
+        One of max, min, another function that takes the argument `key` as they do, or, for closeness, "distance": the
+        mean over the settings of the distance from no difference, in which no setting makes up for another one. It is
+        the geometric mean of max(r, 1 / r) for ratios, and the mean of |d| for differences. For "excess" only values
+        above no difference are distant: max(r, 1) and max(d, 0).
 
     Returns
     -------
@@ -126,7 +126,7 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
     >>> worst_of(settings)
     (0.9, 0.85, 1.2)
     >>> worst_of(settings, "distance")
-    (0.7, 0.425, 1.075)
+    (0.7, 0.475, 1.075)
     """
     ratio = settings[0].log
     how: dict[str, Any] = {"settings": settings, "worst": worst, "log": ratio}

@@ -200,10 +200,13 @@ def _both(cells):
 def _asked(claims):
     """{id of a sentence: its quotation, and what is measured and asked in each of its claims}."""
     groups = by_sentence(claims[claims["quote"] != ""]).items()
-    asked = ("id", "measures", "loser", "winner")
-    return {
-        id: (rows[0]["quote"], tuple((*(r[name] for name in asked), condition(r)) for r in rows)) for id, rows in groups
-    }
+    names = ("id", "measures", "loser", "winner")
+    asked = {id: [(*(r[name] for name in names), _criterion(r)) for r in rows] for id, rows in groups}
+    return {id: (rows[0]["quote"], tuple(asked[id])) for id, rows in groups}
+
+
+def _criterion(row):
+    return "not tested" if row["untestable"] else condition(row)
 
 
 def _differing(before, after):

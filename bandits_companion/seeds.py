@@ -128,7 +128,7 @@ FORMERLY = {"level": "partly", "weaker than said": "partly", "depends on the rea
 FORMERLY |= {"undecided": "open", "too weak to tell": "open", "untestable": "not tested", "incompatible": "falls"}
 ABOUT = {RULE: "The same numbers have another word by the text."}
 ABOUT[CRITERION] = "What is quoted, measured or asked has changed."
-ABOUT[SEED] = "Only the random numbers are others, so these words are less certain than the rest; their cells say so."
+ABOUT[SEED] = "Only the random numbers differ, so these words are less certain than the rest; their cells say so."
 
 
 def changes(claims: pd.DataFrame, edition: str, same_runs: str) -> tuple[str, dict[tuple[str, str], str]]:
@@ -168,7 +168,8 @@ def changes(claims: pd.DataFrame, edition: str, same_runs: str) -> tuple[str, di
         if same != present and reason == SEED:
             by_seed |= {(id, kind): same[kind] for kind in KINDS if same[kind] != present[kind]}
     columns = ["id", "word before", "word after", "asked before", "asked now"]
-    parts = [f"# Sentences whose word differs from the edition that ended with {edition}"]
+    parts = [f"# Words that changed since the edition that ended with {edition}"]
+    parts.append("A sentence whose word changed twice has two rows; the last one has the present word.")
     for reason, found in rows.items():
         table = pd.DataFrame(found, columns=columns)
         table = table if reason == CRITERION else table[columns[:3]]

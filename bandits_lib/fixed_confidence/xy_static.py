@@ -14,7 +14,7 @@ import numpy as np
 from bandits_lib.checks import check_option, check_problem
 from bandits_lib.design import frank_wolfe_design, pairs
 from bandits_lib.design.rounding import check_floor, floored
-from bandits_lib.elimination import student_radius
+from bandits_lib.elimination import MOST_PULLS, student_radius
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
@@ -47,7 +47,13 @@ def drawn(design, growth, phases, rng):
     """Yield batches without end: phase t draws ceil(growth^t) arms i.i.d., for t = 1, 2, ... or 1, 3, ... ("odd")."""
     weights = design.weights / design.weights.sum()
     for t in count(1, 2 if phases == "odd" else 1):
-        yield t, rng.multinomial(ceil(growth**t), weights)  # appendix F: gamma^t samples from the allocation
+        n = ceil(growth**t)
+        if n / (1 - 1 / growth) > MOST_PULLS:  # the sum of phases 1, ..., t
+            raise ValueError(
+                f"phase {t} would need {n:.2g} pulls, since no item is ahead of all others yet. The best item must be "
+                "unique, and the design must measure its differences; else stop earlier with max_pulls"
+            )
+        yield t, rng.multinomial(n, weights)  # appendix F: gamma^t samples from the allocation
 
 
 def others_from(items, leader):

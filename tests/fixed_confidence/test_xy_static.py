@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bandits_lib import LinearBandit, instances, play
+from bandits_lib.design import Design
 from bandits_lib.fixed_confidence import xy_oracle, xy_static
 
 
@@ -40,3 +41,14 @@ def test_phase_t_draws_growth_to_the_t_arms(name):
         history = play(make(problem.arms, delta=0.05, rng=rng, **options), problem, rng).result.history
         assert len(history) > 5
         assert [phase.counts.sum() for phase in history] == [ceil(growth**phase.index) for phase in history]
+
+
+@pytest.mark.parametrize("rule", [xy_static, partial(xy_oracle, theta_star=[1.0, 0.5])])
+def test_a_difference_that_is_never_measured_ends_in_one_sentence(rule):
+    def first_arm_only(arms, directions):
+        return Design(np.eye(len(arms))[0], 1.0, 0.0, 1)
+
+    arms, rng = np.eye(2), np.random.default_rng(0)
+    problem = LinearBandit(arms, theta=[1.0, 0.5])
+    with pytest.raises(ValueError, match="phase 18 would need 1e.18 pulls, since no item is ahead of all others yet"):
+        play(rule(arms, delta=0.05, growth=10.0, design=first_arm_only, rng=rng), problem, rng)

@@ -65,7 +65,8 @@ def condition(row):
     low, high, graded = row["holds_low"], row["holds_high"], row["graded"]
     if not isnan(row["printed"]):
         printed = f"{row['printed']:.6g}"
-        return f"printed {printed} ± {row['printed_half']:.3g}" if row["printed_half"] else f"expected {printed}"
+        word = "printed" if row["quote"] else "compared with"
+        return f"{word} {printed} ± {row['printed_half']:.3g}" if row["printed_half"] else f"expected {printed}"
     if not row["quote"]:
         return ""
     if graded in ("large", "small"):
@@ -94,7 +95,9 @@ def judged(row):
 
 
 def _times(more):
-    return "more runs alone would not decide" if more == inf else f"{more:.3g} times the runs would decide"
+    if more == inf:
+        return "more runs alone would not decide"
+    return "more than 10,000 times the runs are needed" if more > 1e4 else f"{more:.3g} times the runs would decide"
 
 
 def judge(claims):
@@ -277,17 +280,22 @@ def numbers(rows, lettered=False):
 
 
 def _named(rows, alike):
-    """Yield the numbers of claims with one letter and their names, once if a part or a reading has it throughout."""
+    """Yield the numbers of claims with one letter, and their names; a range if all of a part or of a reading has it."""
     names, own = ([part_and_reading(row["id"]) for row in some] for some in (rows, alike))
     several = [len({name[at] for name in names}) > 1 for at in (0, 1)]
-    said = set()
+    groups: dict[tuple, list] = {}
     for row, name in zip(alike, own, strict=True):
         whole = [at for at in (0, 1) if {other for other in names if other[at] == name[at]} <= {*own}]
         shown = tuple(name[at] for at in (0, 1) if several[at] and (at in whole[:1] or not whole))
-        if shown not in said:
-            said.add(shown)
-            label = " with ".join(shown).replace(f"{row['kind']}_", "").replace("_", " ")
-            yield with_interval(row) + (f" ({label})" if label else "")
+        groups.setdefault(shown, []).append(row)
+    for shown, (first, *others) in groups.items():
+        label = " with ".join(shown).replace(f"{first['kind']}_", "").replace("_", " ")
+        yield (_range([first, *others]) if others else with_interval(first)) + (f" ({label})" if label else "")
+
+
+def _range(rows):
+    least, most = (f"{end(row['estimate'] for row in rows):.3g}" for end in (min, max))
+    return least if least == most else f"{least} to {most}"
 
 
 def totals(claims: pd.DataFrame) -> pd.DataFrame:

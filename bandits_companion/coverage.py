@@ -16,7 +16,7 @@ from bandits_lib.files import atomic_write
 KINDS = ("claims", "errata", "not testable", "open")
 INTRODUCTION = (
     "The tables list every theorem, figure, table and experiment of the papers. Each line has the claims that test it "
-    "and whether they hold, the errata about it, or the reason why it is not tested."
+    "and [whether they hold](../docs/verdicts.md), the errata about it, or the reason why it is not tested."
 )
 
 

@@ -28,7 +28,7 @@ from bandits_companion.claims_table import (
     with_interval,
 )
 from bandits_companion.registry import COPIES, PAPERS, find, part_and_reading, sentence
-from bandits_companion.verdicts import LETTERS, WORDS, as_described
+from bandits_companion.verdicts import LETTERS, RULER, WORDS, as_described
 from bandits_lib.figures.results import CHECKOUT
 from bandits_lib.files import atomic_write
 
@@ -36,10 +36,12 @@ __all__ = ["box", "picture", "read", "save", "sentences", "totals"]
 
 HOW_TO_READ = (
     "Each number has its 95 % interval, unless both ends round to the number itself, and, in round brackets, the "
-    "values for which the words are true. A negative control is a case for which the sentence is false: it must fail "
-    "the same test. A positive control must pass the test. A part is weaker if the direction is right and the size "
-    "smaller than said, and level if there is no difference. A star marks a word that would change if all margins "
-    "were half or twice as wide. [How a sentence is judged](../../docs/verdicts.md) explains the rules."
+    "values for which the words are true. A negative control is a case for which the sentence is false: by the same "
+    "test it must fall or be level. A positive control must hold. A part is weaker if the direction is right but the "
+    "size is not, and level if there is no difference. Closeness falls only from a ratio of "
+    f"{RULER['ratio'][1]:g}, an accuracy of {RULER['accuracy'][1]:g} or an exponent of {RULER['exponent'][1]:g} on. A "
+    "star marks a word that would change if all margins were half or twice as wide. "
+    "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
 )
 INTRODUCTION = (
     "This page lists the sentences of the paper and says of each whether it holds by the text and in the published "
@@ -264,7 +266,9 @@ def _alike(claims):
 def _explanations(claims):
     """Return a line for each explanation, with the letter that it explains."""
     explained = dict.fromkeys((claim["letter"], claim["explanation"]) for claim in claims if claim["explanation"])
-    return [f"- Explanation{f' ({LETTERS[letter]})' if letter else ''}: {text}" for letter, text in explained]
+    verb = {"weaker": "is weaker", "level": "is level", "open": "is open", "partly": "holds partly"}
+    why = {letter: f"Why a part {verb.get(word, word)}" for letter, word in LETTERS.items()}
+    return [f"- {why.get(letter, 'Explanation')}: {text}" for letter, text in explained]
 
 
 def _names(claim):

@@ -192,8 +192,8 @@ class Report:
             yield f"there is no {'reading' if '@' in pattern else 'sentence'} {pattern}"
 
     def _links(self, place, ids):
-        """Return a place with a link to each of its sentences in the ledger: Figure 1a, 2, 3."""
-        labels = [place, *range(2, len(ids) + 1)]
+        """Return a place with a link to each of its sentences in the ledger: Figure 1a, sentence 1, 2, 3."""
+        labels = [f"{place}, sentence 1", *range(2, len(ids) + 1)] if len(ids) > 1 else [place]
         links = zip(labels, map(anchor, ids), strict=True)
         return ", ".join(f"[{label}](../ledger/{self.paper}.md#{place})" for label, place in links)
 

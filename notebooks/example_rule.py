@@ -10,7 +10,7 @@ from bandits_lib import Result
 def uniform_glr(arms, items, *, delta, sigma):
     """Pull all arms equally often, and stop when the leader is ahead of every item by a generalised likelihood ratio.
 
-    Look t = 1, 2, ... has error probability delta / (t (t + 1)), which sums to delta, and M - 1 rivals share it. The
+    The t-th look has error probability delta / (t (t + 1)), which sums to delta, and M - 1 rivals share it. The
     number of pulls at a look is fixed beforehand, so estimates are normal, and a tail of the normal law is at most
     exp(-z) where the ratio is z. So the answer is wrong with probability at most delta.
     """

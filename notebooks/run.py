@@ -326,6 +326,11 @@ def paper_entries() -> dict[str, dict]:
     return entries
 
 
+def figure_key(name: str) -> str:
+    """Return a figure as paper.yaml names it, fiez2019/1a, also if the name of its file is given, fiez2019/fig_1a."""
+    return name.replace("/fig_", "/")
+
+
 def paper_plan(paper: str, figure: str) -> dict[str, dict]:
     """Return the entries of paper.yaml that belong to a paper or a figure, in the order of their names."""
     entries = paper_entries()
@@ -614,11 +619,12 @@ def command_line() -> argparse.ArgumentParser:
     check.add_argument("--runs", type=int, default=FEW_RUNS, help=f"{said} (default: %(default)s)")
     for parser_of in (large, check):
         said = "only the notebook of this figure or table, such as fiez2019/1a"
-        parser_of.add_argument("--figure", default="", help=said)
+        parser_of.add_argument("--figure", default="", type=figure_key, help=said)
     of = command("recompute", "play the runs of a claim once more, and compare its numbers with the published ones")
     of.add_argument("claim", metavar="CLAIM", help="an id in figures/claims.csv; without part and reading, all of them")
     of = command("redraw", "draw pictures again from the csv files in figures/, without a run")
-    of.add_argument("names", nargs="+", metavar="NAME", help="a notebook, or a figure such as fiez2019/1a")
+    said = "a notebook, or a figure such as fiez2019/1a"
+    of.add_argument("names", nargs="+", metavar="NAME", type=figure_key, help=said)
     command("parameters", "list the parameters for -p").add_argument("names", nargs="*", **some)
     command("rejudge", "judge the measured claims by the present claims.yaml; write ledger, reports and rules again")
     command("reword", "take over corrected quotations as rejudge does, and execute notebooks whose boxes change")

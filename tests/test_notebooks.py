@@ -591,7 +591,7 @@ def test_redraw_executes_only_cells_that_draw(executed):
     nbformat.write(notebook, path)
     before, csv = picture.read_bytes(), picture.with_suffix(".csv").stat().st_mtime_ns
     code = json.loads(picture.with_suffix(".json").read_text())["drawing_code"]
-    done = command(root, "redraw", "toy/1")
+    done = command(root, "redraw", "toy/fig_1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert picture.read_bytes() != before and picture.with_suffix(".csv").stat().st_mtime_ns == csv
     assert json.loads(picture.with_suffix(".json").read_text())["drawing_code"] != code
@@ -699,7 +699,7 @@ def refusal(project, main):
         (["verify", "--runs", "0"], "--runs must be 1 or more; it is 0"),
         (["redraw", ""], "give a figure or a notebook, such as FIGURE=fiez2019/1a"),
         (["paper", "--seed", "-1"], "the seed must be 0 or more; it is -1"),
-        (["paper", "--figure", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'; known are"),
+        (["paper", "--figure", "toy2020/fig_9"], "nothing belongs to paper '', figure 'toy2020/9'; known are"),
     ],
 )
 def test_wrong_names_and_values_are_refused(refusal, arguments, message):

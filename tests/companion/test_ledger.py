@@ -105,15 +105,15 @@ def test_a_sentence_is_told_whole_with_parts_readings_controls_notes_and_reasons
     assert "- by the text: 4 times the runs would decide\n" in page
     assert "- by the text: a wish\n" in page and " ".join(LONG.split()) in page
     assert (
-        "Figure 1a ([ours](../../notebooks/fiez2019_9.ipynb))\n- A over B:\n  - *other*: 7 (printed 7 ± 0.1): holds."
-        in page
+        "Figure 1a ([ours](../../notebooks/fiez2019_9.ipynb))\n"
+        "- A over B:\n  - *other*: 7 (compared with 7 ± 0.1): holds." in page
     )
 
 
 def test_an_explanation_stands_once_with_the_letter_that_it_explains():
     parts = [claim(f"fiez2019_9/a.{part}@text", 2.0, why={"F": "because"}) for part in "xy"]
     page = ledger.page("fiez2019", table(parts))
-    assert page.count("because") == 1 and page.endswith("\n- Explanation (falls): because\n")
+    assert page.count("because") == 1 and page.endswith("\n- Why a part falls: because\n")
 
 
 def test_a_page_begins_with_what_claims_yaml_has_first(monkeypatch):

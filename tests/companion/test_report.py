@@ -193,7 +193,8 @@ def test_words_are_counted_with_their_places(source):
         return f"[{text}](../ledger/fiez2019.md#fiez2019-9-{name})"
 
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in source().table_of_words().splitlines()[2:]]
-    places = link("Figure 9", "a") + ", " + link(2, "b") + "; " + link("Lemma 9", "c") + "; " + link("Table 9", "d")
+    figure = link("Figure 9, sentence 1", "a") + ", " + link(2, "b")
+    places = figure + "; " + link("Lemma 9", "c") + "; " + link("Table 9", "d")
     assert [line[0] for line in lines] == list(WORDS) and lines[0] == ["holds", "4", "0", places]
     assert lines[2] == ["falls", "0", "1", ""] and lines[-1] == ["not tested", "1", "4", link("Section 9", "f")]
 

@@ -227,7 +227,7 @@ def test_a_part_or_a_reading_with_one_letter_throughout_is_named_once():
     found = [
         reading("text", (x,) * 3, part, f"text_{at}") for part, both in values.items() for at, x in enumerate(both, 1)
     ]
-    assert one(*found)["text_said"] == "holds 0.5 (a), 0.7 (2); falls -0.5 (b with 1), -0.6 (c with 1)"
+    assert one(*found)["text_said"] == "holds 0.5 to 0.6 (a), 0.7 to 0.8 (2); falls -0.5 (b with 1), -0.6 (c with 1)"
 
 
 def test_an_open_cell_says_how_many_more_runs_would_decide():
@@ -236,6 +236,8 @@ def test_an_open_cell_says_how_many_more_runs_would_decide():
         reading("text", (0.1, -0.1, 0.3), "a"), reading("text", (0.0, -0.1, 0.1), "b"), reading("text", AHEAD, "c")
     )
     assert (said["text"], said["text_note"]) == ("open", "25 times the runs would decide")
+    close = one(reading("text", (0.9999, 0.9, 1.1), rule=FEWER))["text_note"]
+    assert close == "more than 10,000 times the runs are needed"
     assert one(reading("text", (1.0, 0.9, 1.1), rule=FEWER))["text_note"] == "more runs alone would not decide"
 
 

@@ -276,7 +276,8 @@ def numbers(rows, lettered=False):
     found = {letter: list(_named(rows, own)) for letter, own in alike.items() if own}
     if len(found) == 1 and not lettered and not {"W", "L", "P"} & {*found}:
         return ", ".join(*found.values())
-    return "; ".join(f"{LETTERS[letter]} {', '.join(said)}" for letter, said in found.items())
+    words = LETTERS | {"P": "in some settings"}
+    return "; ".join(f"{words[letter]} {', '.join(said)}" for letter, said in found.items())
 
 
 def _named(rows, alike):

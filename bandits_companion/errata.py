@@ -135,7 +135,7 @@ def _entry(row):
     else:
         lines = [f"- *Printed:* {_printed(row)}", f"- *Correct:* {row.correct}"]
     folded = len(proof.split()) > LONG
-    why = run if folded else f"*Why:* {' '.join(filter(None, (proof, run)))}"
+    why = f"*Why:* {proof} {run}".strip() if proof and not folded else run
     lines += [f"- {why}"] * bool(why)
     parts = [f"**{row.place}**", "\n".join(_ended(" ".join(line.split())) for line in lines)]
     return "\n\n".join([*parts, *["<details><summary>Proof and details</summary>", proof, "</details>"] * folded])

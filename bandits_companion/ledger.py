@@ -154,7 +154,7 @@ def _shapes(rows):
             seen = [right for *of, right in described if of == [kind, grows] and right is not None]
             counts += [f"{words} in {sum(seen)} of {len(seen)} comparisons"] * bool(seen)
         if counts:
-            yield f"The {shape} of the curves is as the paper describes it: {' and '.join(counts)}."
+            yield f"By the estimates alone, the {shape} is as the paper describes it: {' and '.join(counts)}."
 
 
 def in_detail(claims: pd.DataFrame) -> str:

@@ -126,8 +126,10 @@ RULE, CRITERION, SEED = "Another rule of judgement", "Another sentence, measurem
 # words of edition 0.3 by the text that have another name now
 FORMERLY = {"level": "partly", "weaker than said": "partly", "depends on the reading": "partly", "compatible": "holds"}
 FORMERLY |= {"undecided": "open", "too weak to tell": "open", "untestable": "not tested", "incompatible": "falls"}
-ABOUT = {RULE: "The same numbers have another word by the text."}
-ABOUT[CRITERION] = "What is quoted, measured or asked has changed."
+ABOUT = {
+    RULE: "The same numbers have another word by the text. Edition 0.3 also had *holds in the published program only*.",
+    CRITERION: "What is quoted, measured or asked has changed. *Loser*: negative control. *Winner*: positive control.",
+}
 ABOUT[SEED] = "Only the random numbers differ, so these words are less certain than the rest; their cells say so."
 
 
@@ -168,7 +170,7 @@ def changes(claims: pd.DataFrame, edition: str, same_runs: str) -> tuple[str, di
         if same != present and reason == SEED:
             by_seed |= {(id, kind): same[kind] for kind in KINDS if same[kind] != present[kind]}
     columns = ["id", "word before", "word after", "asked before", "asked now"]
-    parts = [f"# Words that changed since the edition that ended with {edition}"]
+    parts = [f"# Words that changed since the edition that ended with commit {edition}"]
     parts.append("A sentence whose word changed twice has two rows; the last one has the present word.")
     for reason, found in rows.items():
         table = pd.DataFrame(found, columns=columns)

@@ -464,8 +464,8 @@ def ask(given, experiment):
     lab, said = experiment.lab(), []
     if not lab.log and lab.result is None:
         said = [
-            f"The first request contains {np.count_nonzero(lab.ask())} of the {len(experiment.names)} arms, and more "
-            "often those that inform about many others.",
+            f"The first request contains {np.count_nonzero(lab.ask())} of the {len(experiment.names)} arms. Arms that "
+            "inform about many others may get more rows.",
             "Each row is a new measurement of a fresh sample, not a second reading of the same sample.",
             expected(experiment),
         ]

@@ -29,8 +29,8 @@ def feasible(
     named = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
     if n == inf:
         raise ValueError(
-            f"design leaves a direction of {named} without pulls (its value is infinite): no item can be named. Pass a "
-            "design that measures all differences of the items"
+            f"design leaves a direction of {named} without pulls (its value is infinite). Pruning in Frank-Wolfe can "
+            "do this: pass prune=0.0, or use a certified design"
         )
     if n > MOST_PULLS:
         raise ValueError(

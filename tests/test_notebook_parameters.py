@@ -145,6 +145,8 @@ OTHER = {
     ("azizi2022_8_1_adaptive", "sizes"): [8, 32],  # peace_runs and coin_shares have a number for each
     ("azizi2022_8_1_adaptive", "peace_runs"): [FEW, FEW - 1],
     ("azizi2022_8_1_adaptive", "coin_shares"): [0.52, 0.3],
+    ("weltz2023_1_why_variance", "runs"): 60,  # one more finds no larger factor
+    ("weltz2023_3_head", "budgets"): [30_000, 95_000],  # the claims need two above 20,000
     ("companion_your_own_arms", "arms_csv"): fewer_arms,
     ("fiez2019_5b_many_arms", "table_sizes"): [2500],
     ("weltz2023_3_head", "dims"): [3, 4, 8],  # the claims need two even ones, and one of at least 6

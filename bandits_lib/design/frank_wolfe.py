@@ -1,10 +1,8 @@
 """Run the solver of the papers: Frank-Wolfe on max over directions of y'A(lambda)^-1 y (fiez2019, appendix F).
 
 From uniform weights, step k moves 2/(k+2) of the mass to the arm of largest (y'A^-1x)^2 for the worst direction y. The
-maximum is not smooth, so the steps need not approach the optimum. Departures:
-- A lower bound is added (`certificate`). It uses the running average of the visited directions, in which the k-th has
-  mass 2(k+1)/((n+1)(n+2)).
-- All weights stay if pruning would leave a direction unmeasured: no number of pulls would then be enough for it.
+maximum is not smooth, so the steps need not approach the optimum. Departure: a lower bound is added (`certificate`). It
+uses the running average of the visited directions, in which the k-th has mass 2(k+1)/((n+1)(n+2)).
 """
 
 from typing import NamedTuple
@@ -59,7 +57,7 @@ def frank_wolfe_design(
     arms, directions, sigma : array_like or Pairs
         As for `weighted_design`.
     prune : float, default 1e-5
-        Weights below this are set to zero at the end (1e-5 in the text), unless a direction would then be unmeasured.
+        Weights below this are set to zero at the end (1e-5 in the text); 0 keeps all.
     pruned : {"rescaled", "lost", "largest"}, default "rescaled"
         Where the mass of the pruned weights goes: to all others in proportion (the text), nowhere (fiez2019's code of
         RAGE), or to the largest weight (fiez2019's code of XY-static and the oracle).
@@ -76,7 +74,8 @@ def frank_wolfe_design(
     Returns
     -------
     Design
-        `lower_bound` is usually well below the optimum.
+        `value` is inf if pruning left a direction that cannot be estimated. `lower_bound` is usually well below the
+        optimum.
 
     Raises
     ------
@@ -126,19 +125,16 @@ class Steps(NamedTuple):
 @cached
 def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, stop, max_iter, first):
     space = span(arms / sigma[:, None])
-    weights, visited, (before,) = _last_steps(arms, vectors, name, sigma, stop, max_iter, first)
-    bound, directions = _running_bound(space.arms, weights, visited), _visible(in_span(space, vectors, name))
+    weights, visited, (value,) = _last_steps(arms, vectors, name, sigma, stop, max_iter, first)
+    bound = _running_bound(space.arms, weights, visited)
     kept = np.where(weights < prune, 0.0, weights)
     if pruned == "rescaled":
         kept /= kept.sum()
     elif pruned == "largest":
         kept[argmax(kept)] += weights.sum() - kept.sum()
-    last = value_of(space.arms, kept, directions)
-    if last == np.inf:
-        kept = weights / weights.sum()
-        last = value_of(space.arms, kept, directions)
-    value = float(last if value_at == "last" else before)
-    return Design(kept, value, min(bound, value), len(visited))
+    if value_at == "last":
+        value = value_of(space.arms, kept, _visible(in_span(space, vectors, name)))
+    return Design(kept, float(value), min(bound, float(value)), len(visited))
 
 
 @cached

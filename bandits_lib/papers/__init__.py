@@ -37,8 +37,8 @@ def option_set(name: str) -> dict[str, dict[str, Any]]:
     phase. LinGapE is the same in text and code.
 
     "weltz2023_code": both rules have log(8 l^2 M^2 / delta), H-RAGE has the burn-in of the code, and the oracles stop
-    as soon as the true best item leads. Frank-Wolfe designs are not pruned, because pruning would leave some directions
-    of experiment 1 unmeasured.
+    as soon as the true best item leads. Frank-Wolfe designs are not pruned, because pruned designs leave some
+    directions of experiment 1 unmeasured.
 
     "azizi2022_code": GSE rounds down the number of arms that it keeps, spends the remainder in the last stages, rounds
     up every share and projects its earlier projection again. Arms may then coincide; `rng` breaks such ties. OD-LinBAI

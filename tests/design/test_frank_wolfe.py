@@ -60,15 +60,11 @@ def test_frank_wolfe_options():
     assert frank_wolfe_design(arms, pairs(arms), max_iter=3).iterations == 3
 
 
-@pytest.mark.parametrize("options", [{}, {"pruned": "lost"}, {"pruned": "largest", "value_at": "before"}])
-def test_small_weights_stay_if_a_direction_would_be_unmeasured(options):
-    arms, steps = np.eye(3), {"stop": 0, "max_iter": 1000}
-    directions = np.diag([1.0, 1e-4, 1e-9])
-    design = frank_wolfe_design(arms, directions, prune=1e-4, **steps, **options)
-    unpruned = frank_wolfe_design(arms, directions, prune=0, **steps)
-    np.testing.assert_array_equal(design.weights, unpruned.weights)
-    assert 0 < design.weights[2] < 1e-4 and design.value < np.inf
-    assert frank_wolfe_design(arms, directions[:1], prune=1e-4, **steps, **options).weights[2] == 0
+def test_frank_wolfe_pruned_out_of_reach():
+    """A weight that falls below the threshold takes its direction with it: the value is infinite, not wrong."""
+    arms = np.eye(3)
+    design = frank_wolfe_design(arms, np.diag([1.0, 1e-4, 1e-9]), prune=1e-4, stop=0, max_iter=1000)
+    assert design.weights[2] == 0 and design.value == np.inf
 
 
 @pytest.mark.parametrize("points", [sphere(300, 4), np.vstack([sphere(200, 3), sphere(200, 3)]), np.eye(160)])

@@ -385,7 +385,7 @@ for kill in range(int(sys.argv[1])):
         os.write(writing, b".")
         os._exit(0)
     os.close(writing)
-    time.sleep(rng.uniform(0, 1.3 * whole))
+    time.sleep(rng.uniform(0, 2.5 * whole))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     acknowledged = len(os.read(reading, 1))

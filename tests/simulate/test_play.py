@@ -103,7 +103,7 @@ from bandits_lib.simulate import play as loops
 problem = pickle.load(sys.stdin.buffer)
 play(linucb(problem.arms, budget=50), problem, np.random.default_rng(0))
 loop = next(linucb(problem.arms, budget=50))
-stats = loops.runner(loop.choose, loop.update, problem.draw).stats
+stats = loops.runner(loop.choose, loop.update, problem.draw, loop.batches).stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

@@ -52,6 +52,11 @@ def test_a_long_proof_is_folded_and_keeps_its_paragraphs(written):
         assert ("</summary>\n\nfirst part.\n\nword" in page) == (run in page) == ("</details>" in page) == folded
 
 
+def test_an_entry_that_only_has_a_run_gives_no_reason(written):
+    page = errata.page(written({key: value for key, value in NEW.items() if key != "proof"} | {"run": "demo"}))
+    assert "\n- Run: [demo](../notebooks/demo.ipynb)." in page and "*Why:*" not in page
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

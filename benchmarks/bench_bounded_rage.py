@@ -17,18 +17,18 @@ from bandits_lib.fixed_confidence.bounded_rage import Guess, guess, log_wealth
 
 PAGES = np.array([[1.0, a == 0, a == 1, b, c] for a in range(3) for b in (0, 1) for c in (1, 0)])
 SHOPS = {
-    "rates .03 to .23": [0.10, 0.08, -0.03, -0.04, 0.05],
-    "rates .06 to .18": [0.18, -0.04, -0.04, -0.04, -0.04],
-    "rates .43 to .63": [0.50, 0.08, -0.03, -0.04, 0.05],
-    "rates .006 to .046": [0.02, 0.016, -0.006, -0.008, 0.01],
+    "rates 0.03 to 0.23": [0.10, 0.08, -0.03, -0.04, 0.05],
+    "rates 0.06 to 0.18": [0.18, -0.04, -0.04, -0.04, -0.04],
+    "rates 0.43 to 0.63": [0.50, 0.08, -0.03, -0.04, 0.05],
+    "rates 0.006 to 0.046": [0.02, 0.016, -0.006, -0.008, 0.01],
 }
 HARD = {  # the last two: what is best leads by next to nothing, and there is an end to the pulls
-    ".53 and .5": ([0.53, 0.5], None),
-    ".12 and .1": ([0.12, 0.1], None),
-    ".03 and .02": ([0.03, 0.02], None),
-    ".12 and five of .1": ([0.12, *[0.1] * 5], 10**6),
-    "two of .1": ([0.1 + 1e-9, 0.1], 10**5),
-    "six of .1": ([0.1 + 1e-9, *[0.1] * 5], 10**5),
+    "0.53 and 0.5": ([0.53, 0.5], None),
+    "0.12 and 0.1": ([0.12, 0.1], None),
+    "0.03 and 0.02": ([0.03, 0.02], None),
+    "0.12 and five of 0.1": ([0.12, *[0.1] * 5], 10**6),
+    "two of 0.1": ([0.1 + 1e-9, 0.1], 10**5),
+    "six of 0.1": ([0.1 + 1e-9, *[0.1] * 5], 10**5),
 }
 
 
@@ -44,7 +44,7 @@ def rules(sd):
     """Return the rules that are compared; `sd` (K,) are the true standard deviations."""
     bounds = {"sigma_min": sd.min(), "sigma_max": sd.max(), "burn_in": sd}
     return {
-        "rage, sigma .5": lambda p: rage(p.arms, delta=0.05, sigma=0.5),
+        "rage, sigma 0.5": lambda p: rage(p.arms, delta=0.05, sigma=0.5),
         "rage, largest true sigma": lambda p: rage(p.arms, delta=0.05, sigma=sd.max()),
         "h_rage, true sigmas": lambda p: h_rage(p.arms, delta=0.05, **bounds),
         "bounded_rage": lambda p: bounded_rage(p.arms, delta=0.05),
@@ -54,8 +54,8 @@ def rules(sd):
 
 
 def visitors(n=200):
-    """Compare visitors, also for the guess 1/2 in every phase: the same proof at the price of sigma = .5."""
-    yield ["shop, delta .05", f"{'rule':>34}", "visitors in the mean", "batches", "wrong"]
+    """Compare visitors, also for the guess 1/2 in every phase: the same proof at the price of sigma = 0.5."""
+    yield ["shop, delta 0.05", f"{'rule':>34}", "mean visitors", "batches", "wrong"]
     for name, theta in SHOPS.items():
         shop = LinearBandit(PAGES, theta=theta, noise="bernoulli")
         for rule, make in rules(np.sqrt(shop.means * (1 - shop.means))).items():
@@ -75,7 +75,7 @@ def row(name, rule, make, problem, n):
 
 def error_rates(n=1000):
     """Wrong answers, and how often the best was put out, also where the rule was cut off before it had an answer."""
-    yield ["rates", "delta", "visitors in the mean", "cut off", "best put out", "share of delta"]
+    yield ["rates", "delta", "mean visitors", "cut off", "best put out", "share of delta"]
     for name, (rates, most) in HARD.items():
         problem = LinearBandit(np.eye(len(rates)), theta=rates, noise="bernoulli")
         for delta in (0.05, 0.2):

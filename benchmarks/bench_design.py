@@ -1,12 +1,12 @@
-"""Designs: a plain-numpy twin of the published way beside the library, in the same minute on the same core.
+"""Designs: plain NumPy as published beside the library, in the same minute on the same core.
 
     python benchmarks/bench_design.py [--full]
 
-Twins are ours, written from the papers: Frank-Wolfe that forms all directions, with the stop rule of fiez2019
+Plain NumPy is ours, written from the papers: Frank-Wolfe that forms all directions, with the stop rule of fiez2019
 appendix F; FWG (azizi2022 Algorithm 2) with 64 steps tried per line search; REX (Harman, Filova and Richtarik
-2020). Gaps are relative to the library's certified lower bound, so a twin's gap is honest too. The last column
-quotes what the authors' public code, or a conic solver, took on another machine.
-`--full` also runs twins that need more than half a minute or a gigabyte.
+2020). All gaps are relative to the library's certified lower bound. The last column quotes what the authors' public
+code, or a conic solver, took on another machine.
+`--full` also runs plain NumPy where it needs more than half a minute or a gigabyte.
 """
 
 import os
@@ -40,7 +40,7 @@ def many_arms(n):
 
 
 def head_features(n=2000, d=15):
-    """weltz2023 Figure 2: 200 arms on the sphere, the others at radius .1; features of x'Sigma x, 120 of them."""
+    """weltz2023 Figure 2: 200 arms on the sphere, the others at radius 0.1; features of x'Sigma x, 120 of them."""
     x = sphere(n, d)
     x[200:] *= 0.1
     i, j = np.triu_indices(d, 1)
@@ -145,8 +145,8 @@ def timed(call, repeat=3):
             return min(times), result
 
 
-def row(name, twin, value, ours, quotation, skip=False):
-    """One line: the twin's and our seconds and gaps."""
+def row(name, plain, value, ours, quotation, skip=False):
+    """One line: seconds and gaps of plain NumPy and of the library."""
     with cache_off():
         ours()
         seconds, design = timed(ours)
@@ -154,11 +154,11 @@ def row(name, twin, value, ours, quotation, skip=False):
     if skip:
         print(f"{name:38s} {'(--full)':>10s} {'':>8s} {seconds:10.4f} {gap:7.3f} % {'':>8s}  {quotation}", flush=True)
         return
-    twin_seconds, weights = timed(twin, repeat=1)
-    twin_gap = 100 * (value(weights) / design.lower_bound - 1)
+    plain_seconds, weights = timed(plain, repeat=1)
+    plain_gap = 100 * (value(weights) / design.lower_bound - 1)
     print(
-        f"{name:38s} {twin_seconds:10.4f} {twin_gap:6.2f} % {seconds:10.4f} {gap:7.3f} % "
-        f"{twin_seconds / seconds:8.0f}  {quotation}",
+        f"{name:38s} {plain_seconds:10.4f} {plain_gap:6.2f} % {seconds:10.4f} {gap:7.3f} % "
+        f"{plain_seconds / seconds:8.0f}  {quotation}",
         flush=True,
     )
 
@@ -173,14 +173,14 @@ def xy_row(name, arms, quotation="", skip=False):
     row(name, published, value, lambda: xy_design(arms, pairs(arms)), quotation, skip)
 
 
-def g_row(name, arms, twin, tol, quotation="", skip=False):
-    row(name, lambda: twin(arms), lambda w: g_value(arms, w), lambda: g_design(arms, tol), quotation, skip)
+def g_row(name, arms, plain, tol, quotation="", skip=False):
+    row(name, lambda: plain(arms), lambda w: g_value(arms, w), lambda: g_design(arms, tol), quotation, skip)
 
 
 def compare(full):
-    print(f"{'':38s} {'twin':>10s} {'gap':>8s} {'ours':>10s} {'gap':>9s} {'ratio':>8s}  published code (quoted)")
+    print(f"{'':38s} {'plain':>10s} {'gap':>8s} {'ours':>10s} {'gap':>9s} {'ratio':>8s}  published code (quoted)")
     small, large, nine = sphere(200, 10), sphere(1000, 20), sphere(2000, 9)
-    xy_row("XY pairs, n=200 d=10", small, "authors .83 s to 1.3 %; conic solver 28 s")
+    xy_row("XY pairs, n=200 d=10", small, "authors 0.83 s to 1.3 %; conic solver 28 s")
     xy_row("XY pairs, n=1000 d=20", large, "142 s to 1.1 %, 524 MB", skip=not full)
     xy_row("XY pairs, n=2000 d=9", nine, skip=not full)
     for d in (5, 10, 35):
@@ -189,8 +189,8 @@ def compare(full):
     xy_row("XY pairs, many arms n=30,000 d=2", many_arms(30_000), "needs > 14 GB", skip=True)
     spread = instances.many_arms(30_000, np.random.default_rng(0), "variance.09").arms  # nearly all nearly tight
     xy_row("XY pairs, text's angles n=30,000 d=2", spread, "needs > 14 GB", skip=True)
-    g_row("G, FWG, n=200 d=10", small, g_frank_wolfe, 1e-2, ".34 s to 14.8 %")
-    g_row("G, FWG, n=1000 d=20", large, g_frank_wolfe, 1e-3, "7 s to .4 %; conic solver 3.8 s")
+    g_row("G, FWG, n=200 d=10", small, g_frank_wolfe, 1e-2, "0.34 s to 14.8 %")
+    g_row("G, FWG, n=1000 d=20", large, g_frank_wolfe, 1e-3, "7 s to 0.4 %; conic solver 3.8 s")
     g_row("G, REX, n=200 d=10", small, g_rex, 1e-3)
     g_row("G, REX, n=1000 d=20", large, g_rex, 1e-3)
     g_row("G, REX, HEAD features K=2000 M=120", head_features(), g_rex, 1e-3, skip=not full)
@@ -262,7 +262,7 @@ def growth():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="also the twins that take minutes")
+    parser.add_argument("--full", action="store_true", help="also what takes minutes")
     full = parser.parse_args().full
     compare(full)
     frank_wolfe_row()

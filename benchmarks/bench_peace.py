@@ -3,7 +3,7 @@
 python benchmarks/bench_peace.py
 
 The plain rules are those of bandits_lib/plain. Peace's minimises widths the published way: by Adam on softmax logits,
-step .01, one normal draw a step, 500 steps, and evaluated on 1,000 draws; it solves one at every probe of its
+step 0.01, one normal draw a step, 500 steps, and evaluated on 1,000 draws; it solves one at every probe of its
 bisection. The gradient has a closed form here, so that the ratio compares solvers and not ways to differentiate.
 BayesGap's inverts the posterior afresh at every pull. Both sides run on the same core one after the other, in CPU
 seconds; the ratio is what counts. The last column quotes azizi2022, section 8.1, another machine.
@@ -30,7 +30,7 @@ PUBLISHED = {16: "530 s", 32: "14 hours"}
 
 
 def adaptive(K):
-    """azizi2022 section 8.1: e_1 ... e_d and (cos .1, sin .1), d = K - 1."""
+    """azizi2022 section 8.1: e_1 ... e_d and (cos 0.1, sin 0.1), d = K - 1."""
     return instances.benchmark(K - 1, angle=0.1, scale=1.0, sigma=SIGMA)
 
 

@@ -77,7 +77,7 @@ def against_pulls():
 
 
 def against_dimension():
-    """The design over phi, 2,000 arms in M = d(d+1)/2 dimensions: gap = value / M - 1, ours certified to .1 %."""
+    """The design over phi, 2,000 arms in M = d(d+1)/2 dimensions: gap = value / M - 1, ours certified to 0.1 %."""
     yield ["d", "M", "Frank-Wolfe s", "its gap %", "ours s", "ours gap %", "support", "ratio"]
     for d in (3, 6, 9, 12, 15):
         phi = features(paper_problem(d).arms)

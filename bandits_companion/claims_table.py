@@ -247,7 +247,7 @@ def _word(rows, margin=1.0):
     if word == "holds":
         losers = [row for row in rows if row["loser"]]
         if sampled := max(row["sampled"] for row in rows):
-            return "not contradicted", f"on {sampled:.0f} instance{'s' * (sampled > 1)}"
+            return "not contradicted", f"in {sampled:.0f} case{'s' * (sampled > 1)}"
         if not losers and rows[0]["side"] != "some" and (slack := rows[0]["slack"]):  # one instance shows existence
             return "not contradicted", slack
         failed = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
@@ -291,12 +291,12 @@ def _named(rows, alike):
         groups.setdefault(shown, []).append(row)
     for shown, (first, *others) in groups.items():
         label = " with ".join(shown).replace(f"{first['kind']}_", "").replace("_", " ")
-        yield (_range([first, *others]) if others else with_interval(first)) + (f" ({label})" if label else "")
+        yield _range([first, *others]) + (f" ({label})" if label else "")
 
 
 def _range(rows):
     least, most = (f"{end(row['estimate'] for row in rows):.3g}" for end in (min, max))
-    return least if least == most else f"{least} to {most}"
+    return with_interval(rows[0]) if least == most else f"{least} to {most}"
 
 
 def totals(claims: pd.DataFrame) -> pd.DataFrame:

@@ -37,8 +37,8 @@ __all__ = ["box", "picture", "read", "save", "sentences", "totals"]
 HOW_TO_READ = (
     "Each number has its 95 % interval, unless both ends round to the number itself, and, in round brackets, the "
     "values for which the words are true. A negative control is a case for which the sentence is false: by the same "
-    "test it must fall or be level. A positive control must hold. A part is weaker if the direction is right but the "
-    "size is not, and level if there is no difference. Closeness falls only from a ratio of "
+    "test it must fall or be level in at least one part. A positive control must hold. A part is weaker if the "
+    "direction is right but the size is not, and level if there is no difference. Closeness falls only from a ratio of "
     f"{RULER['ratio'][1]:g}, an accuracy of {RULER['accuracy'][1]:g} or an exponent of {RULER['exponent'][1]:g} on. A "
     "star marks a word that would change if all margins were half or twice as wide. "
     "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
@@ -267,8 +267,8 @@ def _explanations(claims):
     """Return a line for each explanation, with the letter that it explains."""
     explained = dict.fromkeys((claim["letter"], claim["explanation"]) for claim in claims if claim["explanation"])
     verb = {"weaker": "is weaker", "level": "is level", "open": "is open", "partly": "holds partly"}
-    why = {letter: f"Why a part {verb.get(word, word)}" for letter, word in LETTERS.items()}
-    return [f"- {why.get(letter, 'Explanation')}: {text}" for letter, text in explained]
+    why = {letter: f"Why a part {verb.get(word, word)}" for letter, word in LETTERS.items() if word != "holds"}
+    return [f"- {why.get(letter, 'Note')}: {text}" for letter, text in explained]
 
 
 def _names(claim):

@@ -330,8 +330,8 @@ def test_controls_have_the_margin_of_the_sentence():
 def test_a_general_statement_and_one_without_a_control_are_not_contradicted():
     for more, note in (
         ({"slack": "slack 2.01"}, "slack 2.01"),
-        ({"sampled": 300}, "on 300 instances"),
-        ({"sampled": 1}, "on 1 instance"),
+        ({"sampled": 300}, "in 300 cases"),
+        ({"sampled": 1}, "in 1 case"),
     ):
         said = one(reading("text", AHEAD, **more))
         assert (said["text"], said["text_note"]) == ("not contradicted", note)

@@ -289,9 +289,9 @@ def _named(rows, alike):
         whole = [at for at in (0, 1) if {other for other in names if other[at] == name[at]} <= {*own}]
         shown = tuple(name[at] for at in (0, 1) if several[at] and (at in whole[:1] or not whole))
         groups.setdefault(shown, []).append(row)
-    for shown, (first, *others) in groups.items():
-        label = " with ".join(shown).replace(f"{first['kind']}_", "").replace("_", " ")
-        yield _range([first, *others]) + (f" ({label})" if label else "")
+    for shown, group in groups.items():
+        label = " with ".join(shown).replace(f"{group[0]['kind']}_", "").replace("_", " ")
+        yield _range(group) + (f" ({label})" if label else "")
 
 
 def _range(rows):

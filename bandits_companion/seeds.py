@@ -129,8 +129,8 @@ FORMERLY |= {"undecided": "open", "too weak to tell": "open", "untestable": "not
 ABOUT = {
     RULE: "The same numbers have another word by the text. Edition 0.3 also had *holds in the published program only*.",
     CRITERION: "What is quoted, measured or asked has changed. *Loser*: negative control. *Winner*: positive control.",
+    SEED: "Only the random numbers differ, so these words are less certain than the rest; their cells say so.",
 }
-ABOUT[SEED] = "Only the random numbers differ, so these words are less certain than the rest; their cells say so."
 
 
 def changes(claims: pd.DataFrame, edition: str, same_runs: str) -> tuple[str, dict[tuple[str, str], str]]:

@@ -1,4 +1,4 @@
-"""What tests share: time for slow machines, a process that is killed at every write, and a full disk."""
+"""What tests share: time for slow machines, threads that take turns, a process killed at every write, a full disk."""
 
 import errno
 import os
@@ -77,6 +77,15 @@ def killed_at_every_write(tmp_path):
         return int(done.stdout)
 
     return killed
+
+
+@pytest.fixture
+def often_switched():
+    """Threads take turns a thousand times as often."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(interval / 1_000)
+    yield
+    sys.setswitchinterval(interval)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from hashlib import blake2b
+from threading import Lock
 
 import numpy as np
 
@@ -15,6 +16,7 @@ MAX_BYTES = 1 << 25  # of all arrays; the least recently used designs are remove
 
 _designs: OrderedDict = OrderedDict()
 _state = {"on": True, "bytes": 0}
+_lock = Lock()  # of both; designs are computed without it
 
 
 def _digest(name, arguments):
@@ -34,13 +36,17 @@ def cached(solver):
         if not _state["on"]:
             return _frozen(solver(*map(_writable, arguments)))
         key = _digest(solver.__name__, arguments)
-        if key in _designs:
-            _designs.move_to_end(key)
-            return _designs[key]
-        design = _designs[key] = _frozen(solver(*map(_writable, arguments)))
-        _state["bytes"] += _size(design)
-        while _state["bytes"] > MAX_BYTES:
-            _state["bytes"] -= _size(_designs.popitem(last=False)[1])
+        with _lock:
+            if key in _designs:
+                _designs.move_to_end(key)
+                return _designs[key]
+        design = _frozen(solver(*map(_writable, arguments)))
+        with _lock:
+            if key not in _designs:  # no other thread was faster
+                _designs[key] = design
+                _state["bytes"] += _size(design)
+            while _state["bytes"] > MAX_BYTES:
+                _state["bytes"] -= _size(_designs.popitem(last=False)[1])
         return design
 
     return remembered
@@ -77,8 +83,9 @@ def cache_clear() -> None:
     >>> g_design(np.eye(2)) is first
     False
     """
-    _designs.clear()
-    _state["bytes"] = 0
+    with _lock:
+        _designs.clear()
+        _state["bytes"] = 0
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Compute allocations for the difference of two arms when first asked for; all runs on the same arms share them.
+"""Compute allocations for the difference of two arms when first asked for; a thread's runs on the same arms share them.
 
 `allocations`: min |w|_1 subject to X'w = x_i - x_j, w of either sign, the program of LinGapE (Xu et al. 2018).
 `nonnegative_allocations`: the same with w >= 0, as in the code of azizi2022. That code passes the program to SLSQP,
@@ -6,18 +6,19 @@ starts from equal weights, takes the last iterate as the solution even if it is 
 
 If there is no solution, rounding errors grow from iterate to iterate. The last iterate is therefore computed by Kraft's
 program of 1988 (PySLSQP), whose own linear algebra gives the same digits on all processors. If PySLSQP is not
-installed, the current program of SciPy is used.
-Departures: derivatives are exact instead of finite differences; pairs that a relabelling of the arms maps onto each
-other are solved once; and arms that a pair does not distinguish have equal weights.
+installed, the current program of SciPy is used. Each pair is solved by itself, so that its weights do not depend on
+which pairs were met before. Departure: derivatives are exact instead of finite differences.
 """
 
 import os
 import sys
+import threading
 import warnings
 from collections import OrderedDict
 from functools import cache, partial
 from hashlib import blake2b
 from importlib.util import find_spec
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -36,34 +37,36 @@ def is_here():
 
 @cache
 def _optimize():
-    """Return PySLSQP's function; matplotlib is hidden from its import, which would choose a backend for all figures."""
-    hidden = sys.modules.get("matplotlib")
-    sys.modules["matplotlib"] = None  # type: ignore[assignment]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pyslsqp import optimize
-    finally:
-        del sys.modules["matplotlib"]
-        if hidden is not None:
-            sys.modules["matplotlib"] = hidden
+    """Return PySLSQP's function without its module of pictures, which would choose a backend for all figures."""
+    pictures = ModuleType("pyslsqp.visualize")
+    pictures.Visualizer = None  # type: ignore[attr-defined]
+    sys.modules.setdefault(pictures.__name__, pictures)
+    from pyslsqp import optimize
+
     return optimize
 
 
 def last_point(start, objective, gradient, constraint, jacobian):
     """Return SLSQP's last iterate (n,), solution or not, for min objective, constraint = 0, x >= 0, default options."""
     functions = {"obj": objective, "grad": gradient, "con": constraint, "jac": lambda x: jacobian}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings of points clipped to the bounds
-        silent = {"iprint": 0, "summary_filename": os.devnull}
-        return _optimize()(np.array(start), **functions, meq=len(jacobian), xl=0.0, **silent)["x"]
+    warnings.filterwarnings("ignore", module="pyslsqp")  # of points clipped to the bounds and of its own counters
+    silent = {"iprint": 0, "summary_filename": os.devnull}
+    return _optimize()(np.array(start), **functions, meq=len(jacobian), xl=0.0, **silent)["x"]
 
 
 ROWS = 64  # pairs for which a new table has room
 NO_PAIR = np.iinfo(np.int64).max
-TABLES = 4  # tables that are remembered; the least recently used is removed first
+TABLES = 4  # tables that a thread remembers; the least recently used is removed first
 
-_tables: OrderedDict = OrderedDict()
+
+class Remembered(threading.local):
+    """The tables of one thread: runs in several threads, as in a dask worker, would write into each other's tables."""
+
+    def __init__(self):
+        self.tables = OrderedDict()
+
+
+_remembered = Remembered()
 
 
 class Table(NamedTuple):
@@ -171,8 +174,8 @@ def key_of(arms):
 
 
 def allocations(arms):
-    """Return the `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
-    return _remembered(_signed, arms)
+    """Return the `Allocations` of arms (K, r) of rank r that this thread remembers, or new ones."""
+    return _recall(_signed, arms)
 
 
 def _signed(arms):
@@ -180,21 +183,19 @@ def _signed(arms):
     return Allocations(partial(allocate, program), K, r, program)
 
 
-def _remembered(make, arms):
+def _recall(make, arms):
     """Return make(arms), or the earlier one if it is among the last TABLES."""
-    if (key := (make, key_of(arms))) not in _tables:
-        _tables[key] = make(arms)
-        if len(_tables) > TABLES:
-            _tables.popitem(last=False)
-    _tables.move_to_end(key)
-    return _tables[key]
+    tables = _remembered.tables
+    if (key := (make, key_of(arms))) not in tables:
+        tables[key] = make(arms)
+        if len(tables) > TABLES:
+            tables.popitem(last=False)
+    tables.move_to_end(key)
+    return tables[key]
 
 
 def allocations_clear():
-    _tables.clear()
-
-
-ROUNDED = 9  # inner products that agree to this many decimals count as equal
+    _remembered.tables.clear()
 
 
 class Directed(Allocations):
@@ -204,34 +205,12 @@ class Directed(Allocations):
 
 
 def nonnegative_allocations(arms):
-    """Return the allocations of ordered pairs of arms (K, d) that this process remembers, or new ones."""
-    return _remembered(_directed, arms)
+    """Return the allocations of ordered pairs of arms (K, d) that this thread remembers, or new ones."""
+    return _recall(_directed, arms)
 
 
 def _directed(arms):
-    return Directed(OrderedPairs(arms).solve, len(arms), len(arms))
-
-
-class OrderedPairs:
-    """The ordered pairs of arms (K, d); pairs of the same shape are solved once."""
-
-    def __init__(self, arms):
-        self.arms, self.products = arms, np.round(arms @ arms.T, ROUNDED) + 0.0  # no -0
-        self.kinds = _ranks(np.sort(self.products, axis=1))
-        self.solved = {}  # shape of a pair -> (the products, in the order of the kinds of arms; weights in that order)
-
-    def solve(self, i, j):
-        K = len(self.arms)
-        seen = np.column_stack([self.kinds, self.products[i], self.products[j], np.arange(K) == i, np.arange(K) == j])
-        kinds, order = _ranks(seen), np.lexsort(seen.T)
-        shape, products = seen[order].tobytes(), self.products[np.ix_(order, order)]
-        before, weights = self.solved.get(shape, (None, None))
-        if before is None or not np.array_equal(before, products):
-            weights = _averaged(least_weights(self.arms, self.arms[i] - self.arms[j]), kinds)[order]
-            self.solved.setdefault(shape, (products, weights))
-        found = np.empty(K)
-        found[order] = weights
-        return found
+    return Directed(lambda i, j: least_weights(arms, arms[i] - arms[j]), len(arms), len(arms))
 
 
 def least_weights(arms, direction):
@@ -260,11 +239,3 @@ def _last_of_scipy(arms, direction):
     equal = {"type": "eq", "fun": lambda w: arms.T @ w - direction, "jac": lambda w: arms.T}
     start, bounds = np.full(K, 1 / K), [(0, None)] * K
     return minimize(_norm, start, jac=_slope, method="SLSQP", bounds=bounds, constraints=equal).x
-
-
-def _ranks(rows):
-    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-
-
-def _averaged(weights, kinds):
-    return (np.bincount(kinds, weights) / np.bincount(kinds))[kinds]

@@ -1,6 +1,9 @@
 """The cache of designs changes nothing, confuses nothing and is bounded."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
+import pytest
 from arrangements import sphere
 
 from bandits_lib.design import (
@@ -63,3 +66,14 @@ def test_cache_is_bounded(monkeypatch):
     assert 1 <= len(cache._designs) < 10
     cache_clear()
     assert not cache._designs
+
+
+@pytest.mark.usefixtures("often_switched")
+def test_threads_share_the_cache(monkeypatch):
+    """Threads that press designs out of each other's reach end without an error, and the bytes are still counted."""
+    cache_clear()
+    monkeypatch.setattr(cache, "MAX_BYTES", 1_500)  # two designs
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(g_design, [np.eye(2 + n % 4) for n in range(4_000)]))
+    assert all(len(design.weights) == 2 + n % 4 for n, design in enumerate(found))
+    assert cache._state["bytes"] == sum(map(cache._size, cache._designs.values())) <= 1_500

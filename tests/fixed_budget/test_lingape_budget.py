@@ -1,11 +1,13 @@
 """LinGapE at a budget: tables, the published formula. Its pulls: plain/test_fixed_budget.py, design/test_gaps.py."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import pair_allocations
-from bandits_lib.design.pair_allocations import OrderedPairs
+from bandits_lib.design.pair_allocations import nonnegative_allocations
 from bandits_lib.fixed_budget import lingape_budget
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import unroll
@@ -17,7 +19,7 @@ SPHERE = instances.sphere(30, np.random.default_rng(1), d=4, mix=0.01)
 def test_tables_shared_or_not_make_the_same_pulls(rows, monkeypatch):
     problem = SPHERE
     monkeypatch.setattr(pair_allocations, "ROWS", rows)
-    monkeypatch.setattr(pair_allocations, "_tables", type(pair_allocations._tables)())
+    monkeypatch.setattr(pair_allocations, "_remembered", pair_allocations.Remembered())
     alone = []
     for seed in range(4):
         pair_allocations.allocations_clear()
@@ -32,14 +34,14 @@ def test_tables_shared_or_not_make_the_same_pulls(rows, monkeypatch):
         arms = instances.sphere(8, np.random.default_rng(seed), d=3).arms
         next(lingape_budget(arms, budget=50, delta=0.1))
         play(lingape_budget(arms, budget=50, delta=0.1), LinearBandit(arms, theta=np.ones(3)), np.random.default_rng(0))
-    assert len(pair_allocations._tables) == pair_allocations.TABLES
+    assert len(pair_allocations._remembered.tables) == pair_allocations.TABLES
 
 
 def test_two_runs_side_by_side_do_not_disturb_each_other(monkeypatch):
     """A table that grows under another run's hands must not be read beyond its old end."""
     problem = SPHERE
     monkeypatch.setattr(pair_allocations, "ROWS", 1)
-    monkeypatch.setattr(pair_allocations, "_tables", type(pair_allocations._tables)())
+    monkeypatch.setattr(pair_allocations, "_remembered", pair_allocations.Remembered())
 
     def fresh():
         return unroll(lingape_budget(problem.arms, budget=200, delta=0.1))
@@ -58,9 +60,27 @@ def test_two_runs_side_by_side_do_not_disturb_each_other(monkeypatch):
     np.testing.assert_array_equal(counts, alone)
 
 
+@pytest.mark.parametrize("formula", ["paper", "code"])
+@pytest.mark.usefixtures("often_switched")
+def test_runs_in_threads_do_not_disturb_each_other(formula, monkeypatch):
+    """The threads of a worker meet new pairs at the same time, and their tables grow."""
+    monkeypatch.setattr(pair_allocations, "ROWS", 1)
+    monkeypatch.setattr(pair_allocations, "_remembered", pair_allocations.Remembered())
+
+    def counts(seed):
+        rule = lingape_budget(SPHERE.arms, budget=100, delta=0.1, formula=formula)
+        return play(rule, SPHERE, np.random.default_rng(seed)).counts
+
+    alone = [counts(seed) for seed in range(8)]
+    for _ in range(5):
+        pair_allocations.allocations_clear()
+        with ThreadPoolExecutor(4) as threads:
+            np.testing.assert_array_equal(list(threads.map(counts, range(8))), alone)
+
+
 def as_published(problem, rng, budget, delta, sigma, ridge=1e-8):
     """The published LinGapE with fresh inversions at every pull: counts and leader."""
-    arms, pairs = problem.arms, OrderedPairs(problem.arms)
+    arms, pairs = problem.arms, nonnegative_allocations(problem.arms)
     K, d = arms.shape
     counts = np.ones(K, dtype=np.int64)
     sums = problem.pull(counts, rng).sums

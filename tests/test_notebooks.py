@@ -9,6 +9,7 @@ import importlib.util
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ import time
 import nbformat
 import pytest
 import yaml
+from jupyter_client.connect import LocalPortCache
 from notebook_files import NAMES, NOTEBOOKS, code_cells, load
 from papermill.cli import papermill
 
@@ -635,6 +637,24 @@ def test_nbval_compares_text_exactly_and_no_png(project):
     verdicts = re.findall(r"^(PASSED|FAILED) (other_\w+)\.ipynb::Cell (\d)", done.stdout, re.MULTILINE)
     failed = [cell for verdict, *cell in verdicts if verdict == "FAILED"]
     assert len(verdicts) == 10 and failed == [["other_text", "2"]], done.stdout
+
+
+def test_a_kernel_whose_port_was_taken_is_started_again(monkeypatch):
+    """Two processes of tests choose ports side by side, and a kernel uses its ports a second later."""
+    spec = importlib.util.spec_from_file_location("nbval_conftest", NOTEBOOKS / "conftest.py")
+    spec.loader.exec_module(conftest := importlib.util.module_from_spec(spec))
+    choose, chosen = LocalPortCache.find_available_port, []
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+
+        def take_the_first(self, ip):
+            chosen.append(choose(self, ip) if chosen else taken.getsockname()[1])
+            return chosen[-1]
+
+        monkeypatch.setattr(LocalPortCache, "find_available_port", take_the_first)
+        manager, client = conftest.start_kernel(kernel_name="python3", stderr=subprocess.DEVNULL)
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+    assert len(chosen) == 10, "a kernel has five ports"
 
 
 def test_a_python_without_the_packages_is_told_where_they_are():

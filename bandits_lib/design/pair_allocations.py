@@ -6,8 +6,9 @@ starts from equal weights, takes the last iterate as the solution even if it is 
 
 If there is no solution, rounding errors grow from iterate to iterate. The last iterate is therefore computed by Kraft's
 program of 1988 (PySLSQP), whose own linear algebra gives the same digits on all processors. If PySLSQP is not
-installed, the current program of SciPy is used. Each pair is solved by itself, so that its weights do not depend on
-which pairs were met before. Departure: derivatives are exact instead of finite differences.
+installed, the current program of SciPy is used.
+Departures: derivatives are exact instead of finite differences; of the pairs that a relabelling of the arms maps onto
+each other the first alone is solved; and arms that a pair does not distinguish have equal weights.
 """
 
 import os
@@ -210,7 +211,45 @@ def nonnegative_allocations(arms):
 
 
 def _directed(arms):
-    return Directed(lambda i, j: least_weights(arms, arms[i] - arms[j]), len(arms), len(arms))
+    return Directed(OrderedPairs(arms).solve, len(arms), len(arms))
+
+
+ROUNDED = 9  # inner products that agree to this many decimals count as equal
+
+
+class OrderedPairs:
+    """The ordered pairs of arms (K, d); those of the same shape have the weights of the first, solved once."""
+
+    def __init__(self, arms):
+        self.arms, self.products = arms, np.round(arms @ arms.T, ROUNDED) + 0.0  # no -0
+        self.kinds = _ranks(np.sort(self.products, axis=1))
+        self.solved = {}  # first pair of a shape -> weights (K,), in the order of its shape
+
+    def solve(self, i, j):
+        first, order = self.first(i, j)
+        if first not in self.solved:
+            weights = least_weights(self.arms, self.arms[first[0]] - self.arms[first[1]])
+            self.solved[first] = _averaged(weights, _ranks(self.seen(*first)))[self.shape(*first)[0]]
+        found = np.empty(len(self.arms))
+        found[order] = self.solved[first]
+        return found
+
+    def first(self, i, j):
+        """Return the first pair of the shape of i, j, and the order of the arms (K,) in which i, j has that shape."""
+        order, shape = self.shape(i, j)
+        alike = np.outer(self.kinds == self.kinds[i], self.kinds == self.kinds[j])
+        candidates = zip(*np.nonzero(alike & (self.products == self.products[i, j])), strict=True)
+        return next(pair for pair in candidates if self.shape(*pair)[1] == shape), order
+
+    def shape(self, i, j):
+        seen = self.seen(i, j)
+        order = np.lexsort(seen.T)
+        return order, (seen[order].tobytes(), self.products[np.ix_(order, order)].tobytes())
+
+    def seen(self, i, j):
+        """Return one row for each arm, equal for arms that the pair does not distinguish."""
+        k = np.arange(len(self.arms))
+        return np.column_stack([self.kinds, self.products[i], self.products[j], k == i, k == j])
 
 
 def least_weights(arms, direction):
@@ -239,3 +278,11 @@ def _last_of_scipy(arms, direction):
     equal = {"type": "eq", "fun": lambda w: arms.T @ w - direction, "jac": lambda w: arms.T}
     start, bounds = np.full(K, 1 / K), [(0, None)] * K
     return minimize(_norm, start, jac=_slope, method="SLSQP", bounds=bounds, constraints=equal).x
+
+
+def _ranks(rows):
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+
+
+def _averaged(weights, kinds):
+    return (np.bincount(kinds, weights) / np.bincount(kinds))[kinds]

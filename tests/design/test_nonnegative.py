@@ -10,7 +10,7 @@ from scipy.optimize import linprog, minimize
 
 from bandits_lib import instances
 from bandits_lib.design import pair_allocations
-from bandits_lib.design.pair_allocations import least_weights, nonnegative_allocations
+from bandits_lib.design.pair_allocations import OrderedPairs, least_weights, nonnegative_allocations
 
 ADAPTIVE = instances.benchmark(5, angle=0.1, scale=1.0).arms
 SPHERE = instances.sphere(60, np.random.default_rng(1), d=3).arms
@@ -54,6 +54,13 @@ def test_weights_do_not_depend_on_which_pairs_were_met_before():
         for pair, row in rows.items():
             np.testing.assert_array_equal(table.table.shares[row], last.setdefault(pair, table.table.shares[row]))
     assert len(last) == 30
+
+
+def test_pairs_of_one_shape_are_solved_once():
+    pairs = OrderedPairs(ADAPTIVE)
+    first, second = pairs.solve(4, 3), pairs.solve(2, 4)
+    assert list(pairs.solved) == [(2, 3)] and first[4] == second[2] and first[3] == second[4]
+    np.testing.assert_allclose(second, least_weights(ADAPTIVE, ADAPTIVE[2] - ADAPTIVE[4]), atol=1e-5)
 
 
 def test_pairs_are_ordered():

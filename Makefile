@@ -34,7 +34,7 @@ figures: $(STAMP) ## execute all notebooks at their small default parameters int
 	$(PY) notebooks/run.py figures
 
 paper: $(STAMP) ## execute the notebooks at the papers' scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [WHY="why digits change"] [SCHEDULER=tcp://...]
-	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)') $(if $(WHY),--why '$(WHY)')
+	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)') $(if $(WHY),--why "$$WHY")
 
 verify: $(STAMP) ## play a few runs of each rule at the papers' scale, and compare their rows with the published ones: [FIGURE=fiez2019/1a] [RUNS=3]
 	$(PY) notebooks/run.py verify --figure '$(FIGURE)' --runs $(or $(RUNS),3)

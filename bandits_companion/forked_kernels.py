@@ -7,6 +7,7 @@ large part of `make figures`. On other systems each kernel is launched anew.
 import atexit
 import os
 import sys
+from contextlib import suppress
 from importlib.metadata import EntryPoint
 from multiprocessing import forkserver, get_context, parent_process
 from threading import Thread, local
@@ -98,7 +99,8 @@ class _Popen:
         return self._process.exitcode
 
     def send_signal(self, number):
-        os.kill(self.pid, number)
+        with suppress(ProcessLookupError):  # it has ended
+            os.kill(self.pid, number)
 
 
 def _serve(arguments, folder, environment, silent):

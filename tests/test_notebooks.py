@@ -497,7 +497,7 @@ def test_every_paper_has_the_seed_and_the_ledger_reads_the_claims_of_the_same_ru
 
 @pytest.mark.parametrize(
     ("said", "expected"),
-    [((), ""), (("SEED=0",), "--seed '0'"), (("WHY=a fault",), "--why 'a fault'"), (("SEED=",), "")],
+    [((), ""), (("SEED=0",), "--seed '0'"), (("WHY=a user's fault",), '--why "$WHY"'), (("SEED=",), "")],
 )
 def test_make_paper_passes_the_seed_on(said, expected):
     makefile = NOTEBOOKS.parent / "Makefile"

@@ -133,7 +133,9 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     shown = found.loc[[*first, *found.index.difference(first, sort=False)]]
     rows = [line for id, row in shown.iterrows() for line in _lines(id, row, measured[id], f"{path}#{anchor(id)}")]
     parts = [
-        " ".join([f"**{title}.**", *_shapes([r for id in own.index for r in measured[id]]), _counts(own)])
+        " ".join(
+            [f"**Sentences that name {title}.**", *_shapes([r for id in own.index for r in measured[id]]), _counts(own)]
+        )
         for title, own in about.items()
         if len(own)
     ]

@@ -1,4 +1,4 @@
-"""Rewards 0 and 1 at fixed confidence: visitors with and without the variance, error rates, the level of the bets.
+"""Rewards 0 and 1 at fixed confidence: visitors, eliminations of the best arm, and bets on two equal arms.
 
 python benchmarks/bench_bounded_rage.py
 
@@ -27,8 +27,8 @@ HARD = {  # the last two: what is best leads by next to nothing, and there is an
     "0.12 and 0.1": ([0.12, 0.1], None),
     "0.03 and 0.02": ([0.03, 0.02], None),
     "0.12 and five of 0.1": ([0.12, *[0.1] * 5], 10**6),
-    "two of 0.1": ([0.1 + 1e-9, 0.1], 10**5),
-    "six of 0.1": ([0.1 + 1e-9, *[0.1] * 5], 10**5),
+    "0.1 + 1e-9 and 0.1": ([0.1 + 1e-9, 0.1], 10**5),
+    "0.1 + 1e-9 and five of 0.1": ([0.1 + 1e-9, *[0.1] * 5], 10**5),
 }
 
 
@@ -107,7 +107,7 @@ def until_the_best_is_out(problem, delta, most, rng):
 def level_of_single_bets(n=4000):
     """For one phase and two equal arms: how often one bet reaches 1 / level, at the lead with the most cases."""
     levels = 0.5, 0.2, 0.05
-    yield ["rate", "pulls of each", *(f"level {level}" for level in levels)]
+    yield ["share of bets, rate", "pulls of each", *(f"over {1 / level:g}, allowed {level}" for level in levels)]
     for rate in (0.5, 0.1, 0.02):
         for pulls in (100, 10_000):
             won = single_bets(rate, pulls, n)

@@ -83,7 +83,7 @@ def against_the_published_way():
 def against_items_and_dimension():
     """Seconds of a run on n arms of a sphere."""
     sizes = (100, 1_000, 10_000, 30_000)
-    yield ["d", *(f"n = {n:,}" for n in sizes)]
+    yield ["sphere, seconds of a run, d", *(f"n = {n:,}" for n in sizes)]
     for d in (2, 5, 10, 20):
         yield d, *(seconds_on_the_sphere(n, d) for n in sizes)
 

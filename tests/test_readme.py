@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -77,6 +78,14 @@ def test_console_blocks_show_what_the_commands_print(block, tmp_path, monkeypatc
     shutil.copy(ROOT / "notebooks" / "example_arms.csv", tmp_path / "notebooks")
     monkeypatch.chdir(tmp_path)
     assert not false_console(block, capsys)
+
+
+@pytest.mark.slow
+def test_the_page_of_your_own_rule_shows_what_the_command_prints():
+    command, told = re.search(r"\$ python (notebooks/run.py own .*)\n((?:.*\n)*?)```", page("your_own_rule")).groups()
+    asked = [sys.executable, *shlex.split(command)]
+    shown = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True, timeout=1_800).stdout
+    assert re.fullmatch(re.escape(told).replace(re.escape("...\n"), "(?:.*\n)*"), shown), shown
 
 
 def test_the_check_of_one_minute_prints_the_row_of_its_claim():

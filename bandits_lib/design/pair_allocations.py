@@ -32,7 +32,7 @@ from bandits_lib.numerics.linear_algebra import ordered_sum
 
 @cache
 def is_here():
-    """Return whether PySLSQP is installed; it has wheels for Linux on x86-64 only."""
+    """Return whether PySLSQP is installed, as on Linux on x86-64 with Python below 3.13."""
     return find_spec("pyslsqp") is not None
 
 

@@ -189,7 +189,9 @@ def test_a_box_begins_with_whether_the_curves_have_the_order_and_the_growth_of_t
     made.append(claim("weltz2023_3_head/c@text", 0.1, Criterion(graded="exponent"), measures="exponent in d", **at))
     said = ledger.box("weltz2023_3_head", table(made)).split("\n\n")[0]
     order = "by the text in 1 of 2 comparisons and in the published program in 1 of 2 comparisons."
-    assert said.startswith(f"**Figure 2b.** By the estimates alone, the order is as the paper describes it: {order}")
+    assert said.startswith(
+        f"**Sentences that name Figure 2b.** By the estimates alone, the order is as the paper describes it: {order}"
+    )
     growth = "by the text in 1 of 1 comparisons. By the"
     assert f"By the estimates alone, the growth is as the paper describes it: {growth}" in said
 
@@ -199,8 +201,8 @@ def test_a_box_begins_with_the_sentences_about_its_figures_and_counts_them():
     box = ledger.box("weltz2023_3_head", table([*made, claim("weltz2023_3_head/c", 0.5, place="Figure 2")]))
     assert re.findall(r"^\| \[(.*?)\]", box, re.M) == ["Figure 2", "Figure 2b", "Section 3"]
     assert box.split("\n\n")[:2] == [
-        "**Figure 2a.** By the text holds 1.",
-        "**Figure 2b.** By the text holds 1, falls 1.",
+        "**Sentences that name Figure 2a.** By the text holds 1.",
+        "**Sentences that name Figure 2b.** By the text holds 1, falls 1.",
     ]
     assert "All sentences of this page. By the text holds 2, falls 1." in box
 

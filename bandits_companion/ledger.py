@@ -35,10 +35,11 @@ from bandits_lib.files import atomic_write
 __all__ = ["box", "picture", "read", "save", "sentences", "totals"]
 
 HOW_TO_READ = (
-    "Each number has its 95 % interval, unless both ends round to the number itself, and, in round brackets, the "
-    "values for which the words are true. A range stands for several numbers. A negative control is a case for which "
-    "the sentence is false: by the same test it must fall or be level in at least one part. A positive control must "
-    "hold. A part is weaker if the direction is right but the size is not, and level if there is no difference. "
+    "Each number has its 95 % interval, unless it has none or both ends round to the number itself, and, in brackets, "
+    "the values for which the words are true. A range stands for several numbers. A negative control is a case for "
+    "which the sentence is false: by the same test it must fall or be level in at least one part. A sentence falls "
+    "only if a positive control, where there is one, holds in at least one part. A part is weaker if the direction is "
+    "right but the size is not, and level if a difference is within the margin. "
     f"Closeness falls only from a ratio of {RULER['ratio'][1]:g}, an accuracy of {RULER['accuracy'][1]:g} or an "
     f"exponent of {RULER['exponent'][1]:g} on. A star marks a word that would change if all margins were half or "
     "twice as wide. "

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TITLES = yaml.safe_load((Path(__file__).parent / "titles.yaml").read_text(encoding="utf-8"))
 NUMBERED = ("Figure", "Table")  # the titles of the papers' own figures and tables begin so
 FOUND = re.compile(r"^\*\*What was found\.\*\* .+\n", re.MULTILINE)
+PUBLISHED = "At the papers' scale:"  # what the text for a picture describes, beside the few runs of the page
 LONG = 4  # lines; longer cells of code are folded
 
 
@@ -29,7 +30,7 @@ def copy_notebook(path, folder):
     name, small = path.stem, {key: known.default for key, known in parameters.read(path).items()}
     figures, above = saved_figures(notebook), numbered(name)
     for cell, alt in alternative_texts(notebook, figures):
-        cell.metadata["mystnb"] = {"image": {"alt": alt}}
+        cell.metadata["mystnb"] = {"image": {"alt": f"{PUBLISHED} {alt}"}}
     title, _, intro = notebook.cells[0].source.partition("\n")
     found = FOUND.search(intro)
     beginning = [f"# {page_title(name, title.lstrip('# '))}", *([found[0]] if found else [])]

@@ -161,7 +161,10 @@ def test_each_figure_is_once_at_the_papers_scale_with_data_script_parameters_and
             if "paper-scale" in figure["class"] and not same_as_small(saved):
                 small = figure.find_previous("figure")
                 assert "small-run" in small["class"] and "Small, as on this page" in small.find("figcaption").get_text()
-                assert small.img["alt"] == link.img["alt"] and small.img["src"] != link.img["src"]
+                assert (
+                    small.img["alt"] == f"At the papers' scale: {link.img['alt']}"
+                    and small.img["src"] != link.img["src"]
+                )
             charted = figure.find_next_sibling()
             assert ("chart" in charted.get("class", [])) == bool(charts.html(ROOT / "figures" / f"{saved}.csv", 1)), (
                 saved

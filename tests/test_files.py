@@ -201,12 +201,11 @@ def test_mode_and_links_of_a_file_stay(tmp_path):
 
 
 def test_the_lock_is_exclusive_and_any_user_may_take_it_after_a_kill(tmp_path):
-    path, start = tmp_path / "log.csv", time.monotonic()
+    path = tmp_path / "log.csv"
     with locked(path):
         with pytest.raises(TimeoutError, match="log.csv is being written by another program"):
             with locked(path, patience=0.1):
                 pass
-        assert time.monotonic() < start + 30
         assert (tmp_path / ".log.csv.lock").stat().st_mode & 0o777 == 0o666
     (tmp_path / ".log.csv.lock").write_text("left by a computer that lost its power")
     with locked(path, patience=0.1):

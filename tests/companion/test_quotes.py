@@ -7,7 +7,7 @@ import pytest
 import reading_copies as copies
 
 from bandits_companion import coverage as coverage_page
-from bandits_companion import errata, registry
+from bandits_companion import errata, ledger, registry
 from bandits_companion.claims_table import read as read_claims
 from bandits_companion.registry import PAPERS
 
@@ -64,6 +64,16 @@ def names(line, item):
 def coverage():
     ids = [*registry.find(), *read_claims(ROOT / "figures" / "claims")["id"]]
     return coverage_page.read(NOTEBOOKS / "coverage.yaml", ids, errata.read(NOTEBOOKS / "errata.yaml"))
+
+
+def test_every_tested_sentence_and_every_erratum_has_a_line_in_the_coverage():
+    found, known = coverage(), errata.read(NOTEBOOKS / "errata.yaml")
+    judged = ledger.sentences(read_claims(ROOT / "figures" / "claims"))
+    tested = judged.index[(judged[["text", "program"]] != "not tested").any(axis=1)]
+    lines = {id for wanted in found["claims"].sum() for id in coverage_page.matching(wanted, tested)}
+    assert sorted(set(tested) - lines) == []
+    places = {(paper, place) for paper, listed in zip(found["paper"], found["errata"], strict=True) for place in listed}
+    assert sorted({*zip(known["paper"], known["place"], strict=True)} - places) == []
 
 
 @pytest.mark.slow

@@ -99,8 +99,9 @@ class _Popen:
         return self._process.exitcode
 
     def send_signal(self, number):
-        with suppress(ProcessLookupError):  # it has ended
-            os.kill(self.pid, number)
+        if self.poll() is None:
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self.pid, number)
 
 
 def _serve(arguments, folder, environment, silent):

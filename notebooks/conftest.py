@@ -26,7 +26,7 @@ def execute_cell_input(self, cell_input, allow_stdin=None):
 
 
 def start_kernel(start=kernel.start_new_kernel, **options):
-    """Start a kernel, and another if it dies: the tests' other process may take one of its ports before it does."""
+    """Start a kernel, again if it fails: the tests' other process may take one of its ports before it does."""
     try:
         return start(**options)
     except RuntimeError:

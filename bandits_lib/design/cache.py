@@ -15,7 +15,7 @@ import numpy as np
 MAX_BYTES = 1 << 25  # of all arrays; the least recently used designs are removed first
 
 _designs: OrderedDict = OrderedDict()
-_state = {"on": True, "bytes": 0}
+_state = {"off": 0, "bytes": 0}  # how many contexts are open in which nothing is remembered; size of the designs
 _lock = Lock()  # of both; designs are computed without it
 
 
@@ -33,7 +33,7 @@ def cached(solver):
 
     @wraps(solver)
     def remembered(*arguments):
-        if not _state["on"]:
+        if _state["off"]:
             return _frozen(solver(*map(_writable, arguments)))
         key = _digest(solver.__name__, arguments)
         with _lock:
@@ -104,8 +104,10 @@ def cache_off() -> Iterator[None]:
     ...     g_design(np.eye(2)) is g_design(np.eye(2))
     False
     """
-    before, _state["on"] = _state["on"], False
+    with _lock:
+        _state["off"] += 1
     try:
         yield
     finally:
-        _state["on"] = before
+        with _lock:
+            _state["off"] -= 1

@@ -44,6 +44,8 @@ def _optimize():
     sys.modules.setdefault(pictures.__name__, pictures)
     from pyslsqp import optimize
 
+    if sys.modules[pictures.__name__] is pictures:
+        del sys.modules[pictures.__name__]
     return optimize
 
 
@@ -214,16 +216,19 @@ def _directed(arms):
     return Directed(OrderedPairs(arms).solve, len(arms), len(arms))
 
 
-ROUNDED = 9  # inner products that agree to this many decimals count as equal
+ROUNDED = 9  # inner products that agree to this many decimals count as equal, where the largest is about 1
 
 
 class OrderedPairs:
     """The ordered pairs of arms (K, d); those of the same shape have the weights of the first, solved once."""
 
     def __init__(self, arms):
-        self.arms, self.products = arms, np.round(arms @ arms.T, ROUNDED) + 0.0  # no -0
+        products = arms @ arms.T
+        scaled = np.ldexp(products, -np.frexp(products.diagonal().max())[1])  # exact
+        self.arms, self.products = arms, np.round(scaled, ROUNDED) + 0.0  # no -0
         self.kinds = _ranks(np.sort(self.products, axis=1))
         self.solved = {}  # first pair of a shape -> weights (K,), in the order of its shape
+        self.firsts = {}  # digest of a shape -> its first pair
 
     def solve(self, i, j):
         first, order = self.first(i, j)
@@ -237,14 +242,17 @@ class OrderedPairs:
     def first(self, i, j):
         """Return the first pair of the shape of i, j, and the order of the arms (K,) in which i, j has that shape."""
         order, shape = self.shape(i, j)
-        alike = np.outer(self.kinds == self.kinds[i], self.kinds == self.kinds[j])
-        candidates = zip(*np.nonzero(alike & (self.products == self.products[i, j])), strict=True)
-        return next(pair for pair in candidates if self.shape(*pair)[1] == shape), order
+        if shape not in self.firsts:
+            alike = np.outer(self.kinds == self.kinds[i], self.kinds == self.kinds[j])
+            candidates = zip(*np.nonzero(alike & (self.products == self.products[i, j])), strict=True)
+            self.firsts[shape] = next(pair for pair in candidates if self.shape(*pair)[1] == shape)
+        return self.firsts[shape], order
 
     def shape(self, i, j):
+        """Return an order of the arms (K,), and a digest of what the pair and the products look like in it."""
         seen = self.seen(i, j)
         order = np.lexsort(seen.T)
-        return order, (seen[order].tobytes(), self.products[np.ix_(order, order)].tobytes())
+        return order, key_of(np.hstack([seen[order], self.products[np.ix_(order, order)]]))
 
     def seen(self, i, j):
         """Return one row for each arm, equal for arms that the pair does not distinguish."""

@@ -68,6 +68,17 @@ def test_cache_is_bounded(monkeypatch):
     assert not cache._designs
 
 
+def test_contexts_without_the_cache_may_overlap():
+    """As in two threads: the first that begins is the first that ends."""
+    first, second, arms = cache_off(), cache_off(), np.eye(2)
+    cache_clear()
+    with first:
+        second.__enter__()
+    assert g_design(arms) is not g_design(arms)
+    second.__exit__(None, None, None)
+    assert g_design(arms) is g_design(arms)
+
+
 @pytest.mark.usefixtures("often_switched")
 def test_threads_share_the_cache(monkeypatch):
     """Threads that press designs out of each other's reach end without an error, and the bytes are still counted."""

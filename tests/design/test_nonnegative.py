@@ -63,6 +63,13 @@ def test_pairs_of_one_shape_are_solved_once():
     np.testing.assert_allclose(second, least_weights(ADAPTIVE, ADAPTIVE[2] - ADAPTIVE[4]), atol=1e-5)
 
 
+@pytest.mark.parametrize("arms", [ADAPTIVE, SPHERE[:8]], ids=["adaptive", "sphere"])
+def test_pairs_have_the_same_shapes_in_every_unit(arms):
+    tables = [OrderedPairs(arms * unit) for unit in (1e-6, 1.0, 1e6)]
+    firsts = [[table.first(*pair)[0] for pair in permutations(range(6), 2)] for table in tables]
+    assert firsts[0] == firsts[1] == firsts[2] and len(set(firsts[1])) == (13 if arms is ADAPTIVE else 30)
+
+
 def test_pairs_are_ordered():
     table = nonnegative_allocations(ADAPTIVE)
     assert table.enter(0, 5) != table.enter(5, 0) and table.enter(0, 5) == table.enter(0, 5)

@@ -227,26 +227,24 @@ class OrderedPairs:
         scaled = np.ldexp(products, -np.frexp(products.diagonal().max())[1])  # exact
         self.arms, self.products = arms, np.round(scaled, ROUNDED) + 0.0  # no -0
         self.kinds = _ranks(np.sort(self.products, axis=1))
-        self.solved = {}  # first pair of a shape -> weights (K,), in the order of its shape
-        self.firsts = {}  # digest of a shape -> its first pair
+        self.solved = {}  # digest of a shape -> weights (K,), in the order of the shape
 
     def solve(self, i, j):
-        first, order = self.first(i, j)
-        if first not in self.solved:
-            weights = least_weights(self.arms, self.arms[first[0]] - self.arms[first[1]])
-            self.solved[first] = _averaged(weights, _ranks(self.seen(*first)))[self.shape(*first)[0]]
+        order, shape = self.shape(i, j)
+        if shape not in self.solved:
+            first, second = self.first(i, j)
+            weights = least_weights(self.arms, self.arms[first] - self.arms[second])
+            self.solved[shape] = _averaged(weights, _ranks(self.seen(first, second)))[self.shape(first, second)[0]]
         found = np.empty(len(self.arms))
-        found[order] = self.solved[first]
+        found[order] = self.solved[shape]
         return found
 
     def first(self, i, j):
-        """Return the first pair of the shape of i, j, and the order of the arms (K,) in which i, j has that shape."""
-        order, shape = self.shape(i, j)
-        if shape not in self.firsts:
-            alike = np.outer(self.kinds == self.kinds[i], self.kinds == self.kinds[j])
-            candidates = zip(*np.nonzero(alike & (self.products == self.products[i, j])), strict=True)
-            self.firsts[shape] = next(pair for pair in candidates if self.shape(*pair)[1] == shape)
-        return self.firsts[shape], order
+        """Return the first pair of the shape of i, j."""
+        alike = np.outer(self.kinds == self.kinds[i], self.kinds == self.kinds[j])
+        candidates = zip(*np.nonzero(alike & (self.products == self.products[i, j])), strict=True)
+        shape = self.shape(i, j)[1]
+        return next(pair for pair in candidates if self.shape(*pair)[1] == shape)
 
     def shape(self, i, j):
         """Return an order of the arms (K,), and a digest of what the pair and the products look like in it."""

@@ -7,7 +7,7 @@ import pytest
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import pair_allocations
-from bandits_lib.design.pair_allocations import nonnegative_allocations
+from bandits_lib.design.pair_allocations import OrderedPairs
 from bandits_lib.fixed_budget import lingape_budget
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import unroll
@@ -80,7 +80,7 @@ def test_runs_in_threads_do_not_disturb_each_other(formula, monkeypatch):
 
 def as_published(problem, rng, budget, delta, sigma, ridge=1e-8):
     """The published LinGapE with fresh inversions at every pull: counts and leader."""
-    arms, pairs = problem.arms, nonnegative_allocations(problem.arms)
+    arms, pairs = problem.arms, OrderedPairs(problem.arms)
     K, d = arms.shape
     counts = np.ones(K, dtype=np.int64)
     sums = problem.pull(counts, rng).sums
